@@ -108,5 +108,9 @@ class BuildExt(build_ext):
             extension.sources = sources[extension.name]
         super().build_extensions()
 
+    def copy_extensions_to_source(self) -> None:
+        self.force = True  # those of the other mode may be newer
+        super().copy_extensions_to_source()
+
 
 setup(ext_modules=extensions(), cmdclass={"build_py": BuildPy, "build_ext": BuildExt})
