@@ -7,7 +7,7 @@ are separated by mixing the purpose into the seed, so one seed used for a deal a
 from libc.stdint cimport uint32_t, uint64_t
 
 
-cdef enum Purpose:
+cdef enum:  # Purpose
     DEAL = 1
     DETERMINIZATION = 2
     SEARCH = 3

@@ -66,7 +66,7 @@ cdef void fight(const Ctx *ctx, State *s, int types) noexcept nogil:
     for p in range(ctx.players):
         fighters[p] = 0
         strength[p] = 0
-        rest = s.own[p][<int>LIVING]
+        rest = s.own[p][LIVING]
         while rest:
             slot = ctz(rest)
             rest &= rest - 1

@@ -1,5 +1,4 @@
 from bvb_core.bears.cards cimport *
-from bvb_core.bears.observe cimport View
 from bvb_core.bears.state cimport *
 
 
@@ -7,7 +6,7 @@ cdef enum:
     MAX_CHOICES = 8192
 
 # Why there is no belief: what prepare_belief returns; `where` holds a kind, type or seat.
-cdef enum BeliefProblem:
+cdef enum:  # BeliefProblem
     CONSISTENT = 0
     TOO_MANY_CARDS = 1     # of a kind
     ARMY_TOO_LARGE = 2     # more unknown Babies of a type than unseen ones

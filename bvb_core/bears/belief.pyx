@@ -15,10 +15,10 @@ from bvb_core.rng cimport rng_below, rng_double
 
 
 cdef inline void count_parts(int parts, int *seen) noexcept nogil:
-    seen[<int>ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
-    seen[<int>LEGS] += parts >> 2 & 1
-    seen[<int>TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
-    seen[<int>HAT] += parts >> 5 & 1
+    seen[ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
+    seen[LEGS] += parts >> 2 & 1
+    seen[TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
+    seen[HAT] += parts >> 5 & 1
 
 
 cdef void count_seen(const Ctx *ctx, const State *v, int *seen) noexcept nogil:
@@ -28,7 +28,7 @@ cdef void count_seen(const Ctx *ctx, const State *v, int *seen) noexcept nogil:
     cdef const Monster *m
     memset(seen, 0, N_CODES * sizeof(int))
     if v.pending != NOT_PENDING:
-        seen[<int>WILD_PROVOKE] += 1
+        seen[WILD_PROVOKE] += 1
     for p in range(ctx.players):
         for k in range(N_HAND_KINDS):
             seen[k] += v.hand[p][k]
@@ -49,7 +49,7 @@ cdef void count_seen(const Ctx *ctx, const State *v, int *seen) noexcept nogil:
         if m.torso != NONE:
             seen[m.torso] += 1
         if m.mask:
-            seen[<int>MASK] += 1
+            seen[MASK] += 1
         count_parts(m.parts, seen)
     rest = v.remains_taken
     while rest:

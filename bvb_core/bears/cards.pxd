@@ -18,7 +18,7 @@ cdef enum:
     N_REMAINS = 64         # what is left of monsters with neither
 
 # Codes of card kinds. Cards of a hand come first; a code is the same in every deck, a kind's index is its place in the deck.
-cdef enum Kind:
+cdef enum:  # Kind
     HEADS = 0              # 8 kinds
     TORSOS = 8             # 8 kinds
     ARM = 16
@@ -37,7 +37,7 @@ cdef enum Kind:
     NONE = 255
 
 # Bits of Monster.parts.
-cdef enum Part:
+cdef enum:  # Part
     LEFT_ARM = 1
     RIGHT_ARM = 2
     HAS_LEGS = 4
@@ -47,7 +47,7 @@ cdef enum Part:
     N_PART_SETS = 64
 
 # What can be done to a monster: bits of Capability tables, and rows of the masks kept in State.
-cdef enum Capability:
+cdef enum:  # Capability
     LIVING = 0             # rows 0 to 8: by the owner
     NEEDS_TORSO = 1
     OPEN_LEFT = 2          # a free left shoulder
@@ -62,7 +62,7 @@ cdef enum Capability:
     N_EDGES = 8
     N_CAPABILITIES = 17
 
-cdef enum EdgePart:
+cdef enum:  # EdgePart
     PART_HEAD = 0
     PART_TORSO = 1
     PART_LEFT_ARM = 2
@@ -72,7 +72,7 @@ cdef enum EdgePart:
     PART_RIGHT_TOOL = 6
     PART_HAT = 7
 
-cdef enum Verb:
+cdef enum:  # Verb
     V_DRAW = 0             # a: pile
     V_PASS = 1
     V_PROVOKE = 2          # a: type

@@ -37,7 +37,8 @@ cdef int fill_ctx(Ctx *ctx, object deck, int players, bint practice, bint armage
     ctx.dealt_head = NONE
     memset(ctx.index, NONE, sizeof(ctx.index))
     cdef dict codes = card_codes(deck)
-    cdef int code, total[3]
+    cdef int code
+    cdef int total[3]
     total[0] = total[1] = total[2] = 0
     torsos = {}
     limb_strength = {"arm": 0, "legs": 0, "tool": 0}
@@ -131,17 +132,17 @@ cdef int _fill_actions(Ctx *ctx) except -1:
     """The table of actions: dense ids in order of verb, then a, b, c."""
     cdef int slots = ctx.n_slots
     cdef int sizes[N_VERBS]
-    sizes[<int>V_DRAW] = N_PILES
-    sizes[<int>V_PASS] = 1
-    sizes[<int>V_PROVOKE] = sizes[<int>V_WILD] = sizes[<int>V_LULLABY] = N_TYPES
-    sizes[<int>V_DIVE] = ctx.n_kinds
-    sizes[<int>V_HEAD] = sizes[<int>V_MASK] = ctx.n_heads * (1 + slots)
-    sizes[<int>V_TORSO] = ctx.n_torsos * slots
-    sizes[<int>V_ARM] = sizes[<int>V_TOOL] = 2 * slots
-    sizes[<int>V_LEGS] = sizes[<int>V_HAT] = slots
-    sizes[<int>V_SWAP] = slots * (slots - 1) // 2
-    sizes[<int>V_DISMEMBER] = N_EDGES * slots
-    sizes[<int>V_STRIP] = N_EDGES * ctx.n_remains
+    sizes[V_DRAW] = N_PILES
+    sizes[V_PASS] = 1
+    sizes[V_PROVOKE] = sizes[V_WILD] = sizes[V_LULLABY] = N_TYPES
+    sizes[V_DIVE] = ctx.n_kinds
+    sizes[V_HEAD] = sizes[V_MASK] = ctx.n_heads * (1 + slots)
+    sizes[V_TORSO] = ctx.n_torsos * slots
+    sizes[V_ARM] = sizes[V_TOOL] = 2 * slots
+    sizes[V_LEGS] = sizes[V_HAT] = slots
+    sizes[V_SWAP] = slots * (slots - 1) // 2
+    sizes[V_DISMEMBER] = N_EDGES * slots
+    sizes[V_STRIP] = N_EDGES * ctx.n_remains
     cdef int verb, i, j, n = 0
     for verb in range(N_VERBS):
         ctx.first_action[verb] = n

@@ -42,10 +42,10 @@ cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept no
         return <int>(out - start)
     for i in range(N_PILES):
         if s.n_pile[i]:
-            out[0] = ctx.first_action[<int>V_DRAW] + i
+            out[0] = ctx.first_action[V_DRAW] + i
             out += 1
     if s.piles_left == 0:
-        out[0] = ctx.first_action[<int>V_PASS]
+        out[0] = ctx.first_action[V_PASS]
         out += 1
     if s.used == 0:
         out = emit_types(ctx, out, V_PROVOKE, provokable(ctx, s, p))
@@ -55,7 +55,7 @@ cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept no
         # In order of ids, which is deck order.
         for i in range(ctx.n_kinds):
             if s.discard_kinds >> ctx.code[i] & 1:
-                out[0] = ctx.first_action[<int>V_DIVE] + i
+                out[0] = ctx.first_action[V_DIVE] + i
                 out += 1
     for verb in range(V_HEAD, V_MASK + 1):
         if verb == V_MASK and not hand >> MASK & 1:
@@ -65,22 +65,22 @@ cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept no
             kind = ctz(rest)
             rest &= rest - 1
             out[0] = act_id(ctx, verb, kind, NEW, 0)
-            out = emit_places(ctx, out + 1, verb, kind, own[<int>DEAD_NECK])
+            out = emit_places(ctx, out + 1, verb, kind, own[DEAD_NECK])
     rest = hand & 0xFF00
     while rest:
         kind = ctz(rest)
         rest &= rest - 1
-        out = emit_places(ctx, out, V_TORSO, kind, own[<int>NEEDS_TORSO])
+        out = emit_places(ctx, out, V_TORSO, kind, own[NEEDS_TORSO])
     if hand >> ARM & 1:
-        out = emit_places(ctx, out, V_ARM, 0, own[<int>OPEN_LEFT])
-        out = emit_places(ctx, out, V_ARM, 1, own[<int>OPEN_RIGHT])
+        out = emit_places(ctx, out, V_ARM, 0, own[OPEN_LEFT])
+        out = emit_places(ctx, out, V_ARM, 1, own[OPEN_RIGHT])
     if hand >> LEGS & 1:
-        out = emit_places(ctx, out, V_LEGS, 0, own[<int>OPEN_WAIST])
+        out = emit_places(ctx, out, V_LEGS, 0, own[OPEN_WAIST])
     if hand >> TOOL & 1:
-        out = emit_places(ctx, out, V_TOOL, 0, own[<int>SOCKET_LEFT])
-        out = emit_places(ctx, out, V_TOOL, 1, own[<int>SOCKET_RIGHT])
+        out = emit_places(ctx, out, V_TOOL, 0, own[SOCKET_LEFT])
+        out = emit_places(ctx, out, V_TOOL, 1, own[SOCKET_RIGHT])
     if hand >> HAT & 1:
-        out = emit_places(ctx, out, V_HAT, 0, own[<int>BARE])
+        out = emit_places(ctx, out, V_HAT, 0, own[BARE])
     if hand >> SWAP & 1:
         rest = living(ctx, s)
         while rest:
@@ -110,7 +110,7 @@ cdef inline uint64_t living(const Ctx *ctx, const State *s) noexcept nogil:
     cdef uint64_t places = 0
     cdef int p
     for p in range(ctx.players):
-        places |= s.own[p][<int>LIVING]
+        places |= s.own[p][LIVING]
     return places
 
 
@@ -163,7 +163,7 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
     cdef const uint64_t *own = s.own[p]
     cdef const uint8_t *n_own = s.n_own[p]
     cdef int provoke = 0, n_provoke = 0, n_dive = 0, lull = 0, n_lull = 0
-    cdef int n_heads = popcount(hand & 0xFF) * (1 + n_own[<int>DEAD_NECK])
+    cdef int n_heads = popcount(hand & 0xFF) * (1 + n_own[DEAD_NECK])
     cdef int n_torsos = 0, n_arms = 0, n_tools = 0, n_legs = 0, n_hats = 0, n_swaps = 0, n_edges = 0, n_masks = 0
     cdef int i, j, part, total
     cdef uint64_t places
@@ -171,21 +171,21 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
         provoke = provokable(ctx, s, p)
         return Act(V_WILD, nth_bit(provoke, rng_below(rng, popcount(provoke))), 0, 0)
     if hand & 0xFF00:
-        n_torsos = popcount(hand & 0xFF00) * n_own[<int>NEEDS_TORSO]
+        n_torsos = popcount(hand & 0xFF00) * n_own[NEEDS_TORSO]
     if hand >> ARM & 1:
-        n_arms = n_own[<int>OPEN_LEFT] + n_own[<int>OPEN_RIGHT]
+        n_arms = n_own[OPEN_LEFT] + n_own[OPEN_RIGHT]
     if hand >> LEGS & 1:
-        n_legs = n_own[<int>OPEN_WAIST]
+        n_legs = n_own[OPEN_WAIST]
     if hand >> TOOL:
         if hand >> TOOL & 1:
-            n_tools = n_own[<int>SOCKET_LEFT] + n_own[<int>SOCKET_RIGHT]
+            n_tools = n_own[SOCKET_LEFT] + n_own[SOCKET_RIGHT]
         if hand >> HAT & 1:
-            n_hats = n_own[<int>BARE]
+            n_hats = n_own[BARE]
         if hand >> MASK & 1:
             n_masks = n_heads
         if hand >> SWAP & 1:
             for i in range(ctx.players):
-                n_swaps += s.n_own[i][<int>LIVING]
+                n_swaps += s.n_own[i][LIVING]
             n_swaps = n_swaps * (n_swaps - 1) // 2
         if hand >> DISMEMBER & 1:
             n_edges = s.n_edges
@@ -225,29 +225,29 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
         if i >= n_heads:
             i -= n_heads
             part = V_MASK
-        j = i % (1 + n_own[<int>DEAD_NECK])
-        i = i // (1 + n_own[<int>DEAD_NECK])
-        return Act(part, nth_bit(hand, i), NEW if j == 0 else nth_bit(own[<int>DEAD_NECK], j - 1), 0)
+        j = i % (1 + n_own[DEAD_NECK])
+        i = i // (1 + n_own[DEAD_NECK])
+        return Act(part, nth_bit(hand, i), NEW if j == 0 else nth_bit(own[DEAD_NECK], j - 1), 0)
     i -= n_heads + n_masks
     if i < n_torsos:
-        j = n_own[<int>NEEDS_TORSO]
-        return nth_place(V_TORSO, nth_bit(hand & 0xFF00, i // j), own[<int>NEEDS_TORSO], i % j)
+        j = n_own[NEEDS_TORSO]
+        return nth_place(V_TORSO, nth_bit(hand & 0xFF00, i // j), own[NEEDS_TORSO], i % j)
     i -= n_torsos
     if i < n_arms:
-        if i < n_own[<int>OPEN_LEFT]:
-            return nth_place(V_ARM, 0, own[<int>OPEN_LEFT], i)
-        return nth_place(V_ARM, 1, own[<int>OPEN_RIGHT], i - n_own[<int>OPEN_LEFT])
+        if i < n_own[OPEN_LEFT]:
+            return nth_place(V_ARM, 0, own[OPEN_LEFT], i)
+        return nth_place(V_ARM, 1, own[OPEN_RIGHT], i - n_own[OPEN_LEFT])
     i -= n_arms
     if i < n_legs:
-        return nth_place(V_LEGS, 0, own[<int>OPEN_WAIST], i)
+        return nth_place(V_LEGS, 0, own[OPEN_WAIST], i)
     i -= n_legs
     if i < n_tools:
-        if i < n_own[<int>SOCKET_LEFT]:
-            return nth_place(V_TOOL, 0, own[<int>SOCKET_LEFT], i)
-        return nth_place(V_TOOL, 1, own[<int>SOCKET_RIGHT], i - n_own[<int>SOCKET_LEFT])
+        if i < n_own[SOCKET_LEFT]:
+            return nth_place(V_TOOL, 0, own[SOCKET_LEFT], i)
+        return nth_place(V_TOOL, 1, own[SOCKET_RIGHT], i - n_own[SOCKET_LEFT])
     i -= n_tools
     if i < n_hats:
-        return nth_place(V_HAT, 0, own[<int>BARE], i)
+        return nth_place(V_HAT, 0, own[BARE], i)
     i -= n_hats
     if i < n_lull:
         return Act(V_LULLABY, nth_bit(lull, i), 0, 0)

@@ -136,6 +136,8 @@ cdef void observe(const Ctx *ctx, const State *s, int observer, View *view) noex
     view.observer = observer
     memcpy(v, s, sizeof(State))
     memset(&v.shown, 0, sizeof(Shown))
+    v.shown.action = -1
+    v.shown.kind = NONE
     for p in range(ctx.players):
         if p != observer:
             v.hand_kinds[p] = 0

@@ -4,14 +4,16 @@ from libc.string cimport memset
 
 from bvb_core.bears.battle cimport fight, provokable
 from bvb_core.bears.monsters cimport *
-from bvb_core.bears.observe cimport exclude_types, locate, mask_joins_places, settle_played, show_head
+from bvb_core.bears.observe cimport (
+    exclude_types, locate, mask_joins_places, reveal_head, settle_played, show_head,
+)
 
 
 cdef void end_turn(const Ctx *ctx, State *s) noexcept nogil:
     s.used = 0
     s.pending = NOT_PENDING
     if s.final_left == 0:
-        if ctx.armageddon:
+        if ctx.armageddon and (s.n_army[0] or s.n_army[1] or s.n_army[2]):
             fight(ctx, s, 7)
         s.reason = FINISHED
     elif ctx.practice and s.turn == 3 * ctx.players:
@@ -108,24 +110,29 @@ cdef void put_head(const Ctx *ctx, State *s, int kind, int slot, bint masked) no
     refresh(ctx, s, slot)
 
 
+cdef void after_swap(const Ctx *ctx, State *s, int slot) noexcept nogil:
+    """A monster has received a head: its owner sees what a mask hides."""
+    cdef Monster *m = &s.monsters[slot]
+    cdef Mask *mask
+    refresh(ctx, s, slot)
+    if m.mask:
+        mask = &s.masks[m.mask - 1]
+        mask.slot = slot
+        if not mask.known >> m.owner & 1:
+            s.shown.reveals[s.shown.n_reveals] = Reveal(m.number, m.head, 1 << m.owner)
+            s.shown.n_reveals += 1
+            show_head(s, slot, 1 << m.owner)
+
+
 cdef void swap_heads(const Ctx *ctx, State *s, int slot_a, int slot_b) noexcept nogil:
     cdef Monster *a = &s.monsters[slot_a]
     cdef Monster *b = &s.monsters[slot_b]
-    cdef int slot
-    cdef Monster *m
-    cdef Mask *mask
     a.head, b.head = b.head, a.head
     a.mask, b.mask = b.mask, a.mask
-    for slot in (slot_a, slot_b):
-        m = &s.monsters[slot]
-        refresh(ctx, s, slot)
-        if m.mask:
-            mask = &s.masks[m.mask - 1]
-            mask.slot = slot
-            if not mask.known >> m.owner & 1:
-                s.shown.reveals[s.shown.n_reveals] = Reveal(m.number, m.head, 1 << m.owner)
-                s.shown.n_reveals += 1
-                show_head(s, slot, 1 << m.owner)
+    after_swap(ctx, s, slot_a)
+    after_swap(ctx, s, slot_b)
+    if s.shown.n_reveals == 2 and a.number > b.number:
+        s.shown.reveals[0], s.shown.reveals[1] = s.shown.reveals[1], s.shown.reveals[0]
 
 
 cdef void dismember(const Ctx *ctx, State *s, int part, int slot) noexcept nogil:

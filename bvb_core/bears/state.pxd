@@ -6,13 +6,13 @@ from bvb_core.bears.cards cimport *
 from bvb_core.rng cimport Rng
 
 
-cdef enum Reason:
+cdef enum:  # Reason
     RUNNING = 0
     FINISHED = 1
     TURN_LIMIT = 2
     PRACTICE = 3
 
-cdef enum PendingWild:
+cdef enum:  # PendingWild
     NOT_PENDING = 0
     WILD_DRAWN = 1
     WILD_DIVED = 2
@@ -112,6 +112,14 @@ cdef struct State:
     Shown shown
     Remains remains[N_REMAINS]
     Monster monsters[N_SLOTS]
+
+
+cdef struct View:
+    # What one observer knows. `state` is the state with everything hidden from the observer blanked: hands and piles are
+    # empty (their sizes stay), hidden Babies and heads are UNKNOWN, and only the observer's column of the facts is filled.
+    int32_t observer       # seat, or PUBLIC
+    int32_t reserved
+    State state
 
 
 cdef inline void hand_add(State *s, int seat, int kind) noexcept nogil:

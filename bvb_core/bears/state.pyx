@@ -149,7 +149,7 @@ cdef object state_problem(const Ctx *ctx, const State *s):
     if s.shown.n_army > sizeof(s.shown.army):
         return "last action out of range"
     if s.pending != NOT_PENDING:
-        total[<int>WILD_PROVOKE] += 1
+        total[WILD_PROVOKE] += 1
     for p in range(MAX_PLAYERS):
         for k in range(N_HAND_KINDS):
             total[k] += s.hand[p][k]
@@ -190,7 +190,7 @@ cdef object state_problem(const Ctx *ctx, const State *s):
             if m.mask:
                 if not s.masks[m.mask - 1].used or s.masks[m.mask - 1].slot != slot:
                     return "mask without its monster"
-                total[<int>MASK] += 1
+                total[MASK] += 1
         if s.remains_taken >> slot & 1:
             if slot >= ctx.n_remains or s.remains[slot].owner >= ctx.players or s.remains[slot].parts >= HAS_HAT:
                 return "impossible remains"
@@ -211,7 +211,7 @@ cdef object state_problem(const Ctx *ctx, const State *s):
 
 
 cdef void count_parts(int parts, int *total) noexcept nogil:
-    total[<int>ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
-    total[<int>LEGS] += parts >> 2 & 1
-    total[<int>TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
-    total[<int>HAT] += parts >> 5 & 1
+    total[ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
+    total[LEGS] += parts >> 2 & 1
+    total[TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
+    total[HAT] += parts >> 5 & 1
