@@ -527,7 +527,8 @@ class Model:
         self._end_turn_if_used_up()
 
     def _play_face_up(self, kind: str) -> None:
-        """Take a card that all see from the hand; one located copy of it is settled."""
+        """One action: a card that all see leaves the hand; one located copy of it is settled."""
+        self.actions_used += 1
         self._hand()[kind] -= 1
         for observer in self.observers:
             self._settle(observer, [located for located in self.located[observer]
