@@ -1,0 +1,112 @@
+"""The server process: configuration, start, and an orderly end."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import grpc
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+import bvb_core
+from bvb.v1 import engine_pb2, engine_pb2_grpc
+from server.engine import Engine, Limits
+from server.engine_service import EngineService
+from server.guard import Guard
+from server.pool import SearchPool
+
+log = logging.getLogger(__name__)
+
+SERVICES = (engine_pb2.DESCRIPTOR.services_by_name["EngineService"].full_name,)
+REFLECTED = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+
+
+def cores() -> int:
+    """Number of cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def default_limits() -> Limits:
+    return Limits(iterations=10_000_000, time_ms=60_000, threads=cores())
+
+
+def standard_decks() -> dict[str, bvb_core.Deck]:
+    deck = bvb_core.load_deck()
+    return {deck.id: deck}
+
+
+@dataclass(frozen=True)
+class Config:
+    """How to serve. `port` 0 takes a free one; times are seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = 50051
+    workers: int = field(default_factory=cores)
+    queue: int = 32
+    limits: Limits = field(default_factory=default_limits)
+    decks: Mapping[str, bvb_core.Deck] = field(default_factory=standard_decks)
+    drain_s: float = 0.2
+    grace_s: float = 3.0
+
+
+class App:
+    """One gRPC server. `start`, then `stop`."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.pool = SearchPool(config.workers, config.queue)
+        self.health = health.aio.HealthServicer()
+        self._server = grpc.aio.server(
+            interceptors=[Guard()],
+            options=[
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_receive_message_length", config.limits.request_bytes),
+                ("grpc.keepalive_time_ms", 30_000),
+                ("grpc.keepalive_timeout_ms", 10_000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.ping_timeout_ms", 10_000),
+                ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+            ],
+        )
+        engine_pb2_grpc.add_EngineServiceServicer_to_server(
+            EngineService(Engine(config.decks, config.limits), self.pool), self._server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
+        reflection.enable_server_reflection(REFLECTED, self._server)
+
+    async def start(self) -> str:
+        """Start to serve; the address is returned. Raises OSError when it cannot be had."""
+        host, port = self._config.host, self._config.port
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            port = self._server.add_insecure_port(f"{shown}:{port}")
+        except RuntimeError:
+            raise OSError(f"cannot listen on {shown}:{port}: is it taken by another server?") from None
+        await self._server.start()
+        for service in SERVICES:
+            await self.health.set(service, health.health_pb2.HealthCheckResponse.SERVING)
+        return f"{shown}:{port}"
+
+    async def stop(self) -> None:
+        """Tell health watchers, let running searches answer with what they have, then close."""
+        await self.health.enter_graceful_shutdown()
+        await asyncio.sleep(self._config.drain_s)
+        self.pool.close()
+        await self._server.stop(self._config.grace_s)
+
+
+async def serve(config: Config, announce: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT. `announce` gets the address once calls are accepted."""
+    app = App(config)
+    address = await app.start()
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    announce(address)
+    await ended.wait()
+    log.info("stopping")
+    await app.stop()

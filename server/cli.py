@@ -1,0 +1,333 @@
+"""The `bvb` command. Data goes to stdout, everything else to stderr."""
+
+import asyncio
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import IO, Any
+
+import click
+from google.protobuf import json_format
+
+import ai
+import bvb
+import bvb_core
+from bvb.v1 import engine_pb2, observation_pb2
+from server import app, convert
+from server.engine import Engine, Limits
+from server.errors import ServiceError
+
+PROGRESS_INTERVAL_S = 1.0
+
+
+class DeckFile(click.Path):
+    """A deck file, loaded."""
+
+    name = "file"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        try:
+            return bvb_core.load_deck(path)
+        except bvb_core.DeckError as error:
+            raise click.ClickException(str(error)) from None
+
+
+deck_option = click.option("--deck", type=DeckFile(), help="Deck file, in place of the standard deck.")
+
+
+def example(*lines: str) -> str:
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="bvb-engine", message="%(version)s")
+def main() -> None:
+    """Bears vs Babies: games, positions, and the best move in them."""
+
+
+@main.command(epilog=example("bvb serve --port 50051"))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=50051, show_default=True, help="Port; 0: any free one."
+)
+@click.option(
+    "--workers", type=click.IntRange(1), default=app.cores(), show_default="cores", help="Search threads in all."
+)
+@click.option("--queue", type=click.IntRange(0), default=32, show_default=True, help="Searches that may wait.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(1),
+    default=app.default_limits().iterations,
+    show_default=True,
+    help="Largest number of iterations in a request.",
+)
+@click.option(
+    "--max-time-ms",
+    type=click.IntRange(1),
+    default=app.default_limits().time_ms,
+    show_default=True,
+    help="Longest search.",
+)
+@click.option(
+    "--deck",
+    "decks",
+    type=DeckFile(),
+    multiple=True,
+    help="Deck file to know besides the standard deck; may be given more than once.",
+)
+def serve(
+    host: str,
+    port: int,
+    workers: int,
+    queue: int,
+    max_iterations: int,
+    max_time_ms: int,
+    decks: tuple[bvb_core.Deck, ...],
+) -> None:
+    """Answer questions over gRPC until stopped (SIGTERM or Ctrl-C).
+
+    Prints `listening on HOST:PORT` when ready.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    config = app.Config(
+        host=host,
+        port=port,
+        workers=workers,
+        queue=queue,
+        limits=replace(
+            app.default_limits(), iterations=max_iterations, time_ms=max_time_ms, threads=workers
+        ),
+        decks=app.standard_decks() | {deck.id: deck for deck in decks},
+    )
+    try:
+        asyncio.run(app.serve(config, lambda address: click.echo(f"listening on {address}")))
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@main.command(
+    epilog=example(
+        "bvb position games.jsonl --after 120 > position.json", "bvb suggest position.json --time-ms 2000"
+    )
+)
+@click.argument("position", type=click.File("r", encoding="utf-8"))
+@click.option("--iterations", type=click.IntRange(1), help="Simulated games to search.")
+@click.option("--time-ms", type=click.IntRange(1), help="Milliseconds to search; 1000 when no limit is given.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads to search with.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed; equal seeds and iterations, equal answers."
+)
+@click.option("--multi-pv", type=click.IntRange(1), help="Number of alternatives to show; all when left out.")
+@click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+@deck_option
+def suggest(
+    position: IO[str],
+    iterations: int | None,
+    time_ms: int | None,
+    threads: int,
+    seed: int | None,
+    multi_pv: int | None,
+    server: str | None,
+    as_json: bool,
+    deck: bvb_core.Deck | None,
+) -> None:
+    """The best move in POSITION, the JSON of an observation ('-' reads it from stdin)."""
+    if iterations is None and time_ms is None:
+        time_ms = 1000
+    try:
+        observation = json_format.Parse(position.read(), observation_pb2.Observation())
+    except (json_format.ParseError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{position.name}: not the JSON of an observation: {error}") from None
+    try:
+        if server is None:
+            request = engine_pb2.SuggestMoveRequest(
+                observation=observation,
+                budget=engine_pb2.Budget(iterations=iterations or 0, time_ms=time_ms or 0),
+                seed=seed,
+                threads=threads,
+                multi_pv=multi_pv or 0,
+            )
+            decks = app.standard_decks() | ({deck.id: deck} if deck else {})
+            engine = Engine(decks, Limits())
+            answer = engine.search(engine.check(request), ai.StopToken())
+        else:
+            with bvb.Client(server) as client:
+                answer = client.suggest_move(
+                    observation,
+                    iterations=iterations or 0,
+                    time_ms=time_ms or 0,
+                    seed=seed,
+                    threads=threads,
+                    multi_pv=multi_pv or 0,
+                )
+    except (ServiceError, bvb.Error) as error:
+        raise click.ClickException(error.message) from None
+    if as_json:
+        click.echo(json.dumps(convert.suggestion_to_dict(answer)))
+    else:
+        click.echo(describe(answer))
+        for warning in answer.warnings:
+            click.echo(f"warning: {warning}", err=True)
+
+
+def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
+    """An answer as lines for people."""
+    lines = [f"best move: {answer.action.notation}", ""]
+    for seat, (win, score) in enumerate(zip(answer.win_probability, answer.expected_score, strict=True)):
+        lines.append(f"  seat {seat}: wins {win:6.1%}, expects {score:5.2f} points")
+    width = max(len(alternative.action.notation) for alternative in answer.alternatives)
+    lines += ["", f"  {'alternatives':<{max(width, 12)}}  visits  win probability by seat"]
+    for alternative in answer.alternatives:
+        wins = " ".join(f"{win:6.1%}" for win in alternative.win_probability)
+        same = ", ".join(action.notation for action in alternative.equivalent)
+        lines.append(
+            f"  {alternative.action.notation:<{max(width, 12)}}  {alternative.visits:>6}  {wins}"
+            + (f"  (same as {same})" if same else "")
+        )
+    lines += ["", f"{answer.iterations} iterations in {answer.elapsed_ms} ms, seed {answer.seed}"]
+    return "\n".join(lines)
+
+
+@main.command(epilog=example("bvb record --players 3 --games 100 --seed 1 > games.jsonl"))
+@click.option("--players", type=click.IntRange(2, 5), required=True, help="Number of players.")
+@click.option("--games", type=click.IntRange(0), default=1, show_default=True, help="Number of games.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first game; the next has one more."
+)
+@click.option(
+    "--bots", default="random", show_default=True, help="One bot for all seats, or one for each, with commas."
+)
+@click.option("--legal", is_flag=True, help="Write all legal actions of every moment too.")
+@click.option("--armageddon", is_flag=True, help="Play with Armageddon.")
+@click.option("--practice", is_flag=True, help="Play practice games.")
+@deck_option
+def record(
+    players: int,
+    games: int,
+    seed: int,
+    bots: str,
+    legal: bool,
+    armageddon: bool,
+    practice: bool,
+    deck: bvb_core.Deck | None,
+) -> None:
+    """Let bots play, and print the records (bvb-record/1), one JSON object a line."""
+    specs = bots.split(",")
+    if len(specs) == 1:
+        specs *= players
+    if len(specs) != players:
+        raise click.BadParameter(f"{len(specs)} bots for {players} players", param_hint="--bots")
+    for spec in specs:
+        try:
+            ai.make_bot(spec)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--bots") from None
+    report = progress("games", games)
+    for game in range(games):
+        state = bvb_core.new_game(
+            players=players, seed=seed + game, armageddon=armageddon, practice=practice, deck=deck
+        )
+        seeds = Random(f"bots of game {seed + game}")
+        seated = [ai.make_bot(spec, seed=seeds.getrandbits(32)) for spec in specs]
+        while not state.is_terminal:
+            seat = state.current_player
+            state.apply(seated[seat].suggest(state.observation(seat)).action)
+        click.echo(json.dumps(state.to_record(legal=legal), separators=(",", ":")))
+        report(game + 1)
+
+
+@main.command(epilog=example("bvb replay games.jsonl"))
+@click.argument("files", type=click.File("r", encoding="utf-8"), nargs=-1, required=True)
+@deck_option
+def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
+    """Check the records in FILES: every action, its legal list where given, and the result."""
+    failed = False
+    for file in files:
+        games = actions = 0
+        for number, game in enumerate(read_records(file), 1):
+            try:
+                state = bvb_core.State.from_record(game, deck=deck)
+            except bvb_core.RecordError as error:
+                failed = True
+                click.echo(f"{file.name}: game {number}: {error}", err=True)
+            else:
+                games += 1
+                actions += len(state.to_record()["actions"])
+        click.echo(f"{file.name}: {games} games with {actions} actions are correct")
+    if failed:
+        sys.exit(1)
+
+
+@main.command(epilog=example("bvb position games.jsonl --game 3 --after 120"))
+@click.argument("record", type=click.File("r", encoding="utf-8"))
+@click.option(
+    "--game", type=click.IntRange(1), default=1, show_default=True, help="Which game of the file, from 1."
+)
+@click.option("--after", type=click.IntRange(0), required=True, help="Number of actions that were taken.")
+@click.option("--seat", type=click.IntRange(0), help="Observer; the seat to move when left out.")
+@deck_option
+def position(
+    record: IO[str], game: int, after: int, seat: int | None, deck: bvb_core.Deck | None
+) -> None:
+    """What one seat knows at one moment of the game in RECORD, as JSON."""
+    chosen = next((found for number, found in enumerate(read_records(record), 1) if number == game), None)
+    if chosen is None:
+        raise click.ClickException(f"{record.name}: there is no game {game}")
+    try:
+        state = bvb_core.State.from_record(chosen, after=after, deck=deck)
+    except bvb_core.RecordError as error:
+        raise click.ClickException(f"{record.name}: game {game}: {error}") from None
+    if seat is None:
+        if state.is_terminal:
+            raise click.ClickException(f"the game is over after {after} actions: choose a --seat")
+        seat = state.current_player
+    if seat >= state.rules["players"]:
+        raise click.ClickException(f"there is no seat {seat} in a game of {state.rules['players']} players")
+    click.echo(state.observation(seat).to_json())
+
+
+def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file: one a line, or spread over lines as an editor leaves them."""
+    decoder = json.JSONDecoder()
+    text = ""
+    line_number = 0
+    try:
+        for line in file:
+            line_number += 1
+            text += line
+            if line.rstrip().endswith("}"):
+                try:
+                    found, end = decoder.raw_decode(text.lstrip())
+                except json.JSONDecodeError:
+                    continue  # the object goes on
+                if not isinstance(found, dict) or text.lstrip()[end:].strip():
+                    break
+                yield found
+                text = ""
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{file.name}: not a text file") from None
+    if text.strip():
+        raise click.ClickException(f"{file.name}: not a JSON object at or before line {line_number}")
+
+
+def progress(unit: str, total: int) -> Callable[[int], None]:
+    """A function that says on a terminal, about once a second, how many are done."""
+    shown = time.monotonic()
+
+    def report(done: int) -> None:
+        nonlocal shown
+        if sys.stderr.isatty() and (time.monotonic() - shown > PROGRESS_INTERVAL_S):
+            shown = time.monotonic()
+            click.echo(f"{done}/{total} {unit}", err=True)
+
+    return report

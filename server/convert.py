@@ -1,0 +1,107 @@
+"""Protobuf messages to core objects and back. The only module that knows both."""
+
+from collections.abc import Mapping
+
+from google.protobuf import json_format
+
+import ai
+import bvb_core
+from bvb.v1 import action_pb2, deck_pb2, engine_pb2, observation_pb2
+from server.errors import invalid
+
+
+def observation_from_proto(
+    message: observation_pb2.Observation, decks: Mapping[str, bvb_core.Deck]
+) -> bvb_core.Observation:
+    """The position that a message describes; a ServiceError names the field that makes it impossible."""
+    deck_id = message.rules.deck or "standard"
+    deck = decks.get(deck_id)
+    if deck is None:
+        known = ", ".join(f"'{name}'" for name in decks)
+        raise invalid("rules.deck", f"deck '{deck_id}' is not known here; known: {known}", "UNKNOWN_DECK")
+    fields = json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    try:
+        return bvb_core.Observation.from_dict(fields, deck=deck)
+    except bvb_core.ObservationError as error:
+        raise invalid(error.field, error.problem, "INVALID_OBSERVATION") from None
+
+
+def observation_to_proto(observation: bvb_core.Observation) -> observation_pb2.Observation:
+    return json_format.ParseDict(observation.to_dict(), observation_pb2.Observation())
+
+
+def action_to_proto(action: bvb_core.Action) -> action_pb2.Action:
+    return action_pb2.Action(notation=str(action), **action.fields())
+
+
+def suggestion_to_proto(suggestion: ai.Suggestion, seed: int) -> engine_pb2.SuggestMoveResponse:
+    return engine_pb2.SuggestMoveResponse(
+        action=action_to_proto(suggestion.action),
+        win_probability=suggestion.win_probability,
+        expected_score=suggestion.expected_score,
+        alternatives=[
+            engine_pb2.Alternative(
+                action=action_to_proto(alternative.action),
+                equivalent=[action_to_proto(action) for action in alternative.equivalent],
+                visits=alternative.visits,
+                availability=alternative.availability,
+                win_probability=alternative.win_probability,
+                expected_score=alternative.expected_score,
+                pv=[str(line) for line in alternative.pv],
+            )
+            for alternative in suggestion.alternatives
+        ],
+        iterations=suggestion.iterations,
+        elapsed_ms=round(suggestion.elapsed_ms),
+        stop_reason=engine_pb2.StopReason.Value(f"STOP_REASON_{suggestion.stop_reason.upper()}"),
+        warnings=suggestion.warnings,
+        seed=seed,
+    )
+
+
+def suggestion_to_dict(response: engine_pb2.SuggestMoveResponse) -> dict[str, object]:
+    """The JSON object that `bvb suggest --json` prints: actions are in notation."""
+    return {
+        "action": response.action.notation,
+        "win_probability": list(response.win_probability),
+        "expected_score": list(response.expected_score),
+        "alternatives": [
+            {
+                "action": alternative.action.notation,
+                "equivalent": [action.notation for action in alternative.equivalent],
+                "visits": alternative.visits,
+                "availability": alternative.availability,
+                "win_probability": list(alternative.win_probability),
+                "expected_score": list(alternative.expected_score),
+                "pv": list(alternative.pv),
+            }
+            for alternative in response.alternatives
+        ],
+        "iterations": response.iterations,
+        "elapsed_ms": response.elapsed_ms,
+        "stop_reason": engine_pb2.StopReason.Name(response.stop_reason).removeprefix("STOP_REASON_").lower(),
+        "warnings": list(response.warnings),
+        "seed": response.seed,
+    }
+
+
+def deck_to_proto(deck: bvb_core.Deck) -> deck_pb2.Deck:
+    return deck_pb2.Deck(
+        id=deck.id,
+        name=deck.name,
+        cards=[
+            deck_pb2.Card(
+                id=card.id,
+                count=card.count,
+                role=card.role,
+                strength=card.strength,
+                types=card.types,
+                points=card.points,
+                joints=card.joints,
+                sockets=card.sockets,
+            )
+            for card in deck.cards
+        ],
+    )

@@ -1,0 +1,84 @@
+"""Errors that a caller of the service is meant to see."""
+
+from collections.abc import Mapping
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+DOMAIN = "bvb"
+
+
+class ServiceError(Exception):
+    """An answer other than OK: a status code, a message for people, and google.rpc details for programs."""
+
+    def __init__(
+        self,
+        code: grpc.StatusCode,
+        message: str,
+        reason: str,
+        metadata: Mapping[str, str] | None = None,
+        details: tuple[Message, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=metadata or {})
+        self.details: tuple[Message, ...] = (*details, info)
+
+    async def abort(self, context: "grpc.aio.ServicerContext[object, object]") -> None:
+        """End the call with this error."""
+        packed = []
+        for detail in self.details:
+            packed.append(any_pb2.Any())
+            packed[-1].Pack(detail)
+        status = rpc_status.to_status(
+            status_pb2.Status(code=self.code.value[0], message=self.message, details=packed)
+        )
+        await context.abort(status.code, status.details, status.trailing_metadata)
+
+
+def invalid(field: str, problem: str, reason: str = "INVALID_FIELD") -> ServiceError:
+    """The error for a request whose `field` has a `problem`."""
+    violation = error_details_pb2.BadRequest.FieldViolation(field=field, description=problem)
+    return ServiceError(
+        grpc.StatusCode.INVALID_ARGUMENT,
+        f"{field}: {problem}",
+        reason,
+        {"field": field},
+        (error_details_pb2.BadRequest(field_violations=[violation]),),
+    )
+
+
+def malformed() -> ServiceError:
+    return ServiceError(
+        grpc.StatusCode.INVALID_ARGUMENT,
+        "the request is not a valid protobuf message of the expected type",
+        "MALFORMED_REQUEST",
+    )
+
+
+def overloaded(retry_after_s: float) -> ServiceError:
+    delay = duration_pb2.Duration()
+    delay.FromMilliseconds(max(1, round(1000 * retry_after_s)))
+    return ServiceError(
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        f"the server is busy; try again in {retry_after_s:.1f} s",
+        "BUSY",
+        details=(error_details_pb2.RetryInfo(retry_delay=delay),),
+    )
+
+
+def shutting_down() -> ServiceError:
+    return ServiceError(grpc.StatusCode.UNAVAILABLE, "the server is shutting down", "SHUTTING_DOWN")
+
+
+def internal(incident: str) -> ServiceError:
+    return ServiceError(
+        grpc.StatusCode.INTERNAL,
+        f"internal error; the server's log says more under incident {incident}",
+        "INTERNAL",
+        {"incident": incident},
+    )
