@@ -4,7 +4,8 @@ import random
 from collections import Counter
 from typing import Any
 
-from .model import Deck, Model, deal
+from .model import Model
+from .pieces import Deck, deal
 
 
 def random_rules(rng: random.Random, deck: Deck) -> dict[str, Any]:

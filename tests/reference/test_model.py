@@ -2,7 +2,8 @@ import random
 
 import pytest
 
-from .model import Deck, Model, deal, load_deck
+from .model import Model
+from .pieces import Deck, deal, load_deck
 from .random_games import play_random_game, random_rules
 
 
@@ -36,7 +37,7 @@ def test_an_illegal_action_changes_nothing(deck: Deck) -> None:
     model = Model(rules, deal(rules, rng, deck), deck)
     views = [model.observation(seat) for seat in model.observers]
     for text in ("draw 4", "pass", "provoke fire", "head bear m1", "", "Draw 1"):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="illegal action"):
             model.apply(text)
     assert [model.observation(seat) for seat in model.observers] == views
     assert model.record()["actions"] == []

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from . import tallies
-from .model import Deck, load_deck
+from .pieces import Deck, load_deck
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_every_fact_of_a_kind(deck: Deck, typed: Deck, kind: str) -> None:
     assert deck[kind] == typed[kind]
 
 
-@pytest.mark.parametrize("practice, total", [(False, tallies.TOTAL), (True, tallies.PRACTICE_TOTAL)])
+@pytest.mark.parametrize(("practice", "total"), [(False, tallies.TOTAL), (True, tallies.PRACTICE_TOTAL)])
 def test_totals(deck: Deck, practice: bool, total: int) -> None:
     assert deck.full(practice).total() == total
 

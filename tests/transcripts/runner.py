@@ -143,7 +143,8 @@ class Transcript:
 
     def record(self) -> dict[str, Any]:
         """The game before its first action, as a game record."""
-        return {"format": "bvb-record/1", "rules": self.rules, "deal": self.deal, "actions": [], "result": None}
+        return {"format": "bvb-record/1", "rules": self.rules, "deal": self.deal, "actions": [],
+                "result": None}
 
     def play(self, engine: Engine) -> None:
         """Play and check all lines. Raises Mismatch at the first that does not hold."""

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from reference.model import Model, load_deck
+from reference.model import Model
+from reference.pieces import load_deck
 
 from .runner import Engine, Observer, Transcript
 
+Start = Callable[[dict[str, Any], Path | None], Engine]
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
 
@@ -48,7 +49,7 @@ def model(record: dict[str, Any], deck_path: Path | None) -> Model:
 
 @pytest.mark.parametrize("start", [model, CompiledEngine], ids=["model", "engine"])
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_transcript(path: Path, start: Callable[[dict[str, Any], Path | None], Engine], tmp_path: Path) -> None:
+def test_transcript(path: Path, start: Start, tmp_path: Path) -> None:
     transcript = Transcript(path)
     deck_path = None
     if transcript.deck_text is not None:
