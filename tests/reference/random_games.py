@@ -33,15 +33,15 @@ def check_position(model: Model, cards: Counter[str]) -> None:
 
 
 def check_located(model: Model, observer: int | None) -> None:
-    """Located cards really are in one of their places, each in a place of its own."""
+    """Located cards can really lie in their places, each in one of its own (those of a kind are nested)."""
     for seat in model.seats:
         facts = [fact for fact in model.located[observer] if fact.holder == seat]
         assert not facts or seat != observer
         for kind in {fact.kind for fact in facts}:
-            places = [fact.masks for fact in facts if fact.kind == kind]
-            under_masks = sum(head.kind == kind for head in max(places, key=len))
-            assert len(places) <= model.hands[seat][kind] + under_masks
-            assert all(not head.known_to(observer) for masks in places for head in masks)
+            places = sorted((fact.masks for fact in facts if fact.kind == kind), key=len)
+            for number, masks in enumerate(places, start=1):
+                assert number <= model.hands[seat][kind] + sum(head.kind == kind for head in masks)
+                assert not [head for head in masks if head.known_to(observer)]
 
 
 def play_random_game(seed: int, deck: Deck) -> Model:
