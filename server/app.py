@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import grpc
-from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 import bvb_core
@@ -84,10 +84,11 @@ class App:
         try:
             port = self._server.add_insecure_port(f"{shown}:{port}")
         except RuntimeError:
+            await self._server.stop(None)
             raise OSError(f"cannot listen on {shown}:{port}: is it taken by another server?") from None
         await self._server.start()
         for service in SERVICES:
-            await self.health.set(service, health.health_pb2.HealthCheckResponse.SERVING)
+            await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
         return f"{shown}:{port}"
 
     async def stop(self) -> None:

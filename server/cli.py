@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import IO, Any
 
@@ -60,9 +59,19 @@ def main() -> None:
     "--port", type=click.IntRange(0, 65535), default=50051, show_default=True, help="Port; 0: any free one."
 )
 @click.option(
-    "--workers", type=click.IntRange(1), default=app.cores(), show_default="cores", help="Search threads in all."
+    "--workers",
+    type=click.IntRange(1),
+    default=app.cores(),
+    show_default="number of cores",
+    help="Search threads in all.",
 )
-@click.option("--queue", type=click.IntRange(0), default=32, show_default=True, help="Searches that may wait.")
+@click.option(
+    "--queue",
+    type=click.IntRange(0),
+    default=32,
+    show_default=True,
+    help="Searches that may wait for a thread.",
+)
 @click.option(
     "--max-iterations",
     type=click.IntRange(1),
@@ -103,9 +112,7 @@ def serve(
         port=port,
         workers=workers,
         queue=queue,
-        limits=replace(
-            app.default_limits(), iterations=max_iterations, time_ms=max_time_ms, threads=workers
-        ),
+        limits=replace(app.default_limits(), iterations=max_iterations, time_ms=max_time_ms, threads=workers),
         decks=app.standard_decks() | {deck.id: deck for deck in decks},
     )
     try:
@@ -121,8 +128,8 @@ def serve(
 )
 @click.argument("position", type=click.File("r", encoding="utf-8"))
 @click.option("--iterations", type=click.IntRange(1), help="Simulated games to search.")
-@click.option("--time-ms", type=click.IntRange(1), help="Milliseconds to search; 1000 when no limit is given.")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads to search with.")
+@click.option("--time-ms", type=click.IntRange(1), help="Milliseconds to search; 1000 without any limit.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Search threads.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed; equal seeds and iterations, equal answers."
 )
@@ -202,7 +209,11 @@ def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
 @click.option("--players", type=click.IntRange(2, 5), required=True, help="Number of players.")
 @click.option("--games", type=click.IntRange(0), default=1, show_default=True, help="Number of games.")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first game; the next has one more."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the first game; each further game takes the next number.",
 )
 @click.option(
     "--bots", default="random", show_default=True, help="One bot for all seats, or one for each, with commas."
@@ -276,9 +287,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
 @click.option("--after", type=click.IntRange(0), required=True, help="Number of actions that were taken.")
 @click.option("--seat", type=click.IntRange(0), help="Observer; the seat to move when left out.")
 @deck_option
-def position(
-    record: IO[str], game: int, after: int, seat: int | None, deck: bvb_core.Deck | None
-) -> None:
+def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb_core.Deck | None) -> None:
     """What one seat knows at one moment of the game in RECORD, as JSON."""
     chosen = next((found for number, found in enumerate(read_records(record), 1) if number == game), None)
     if chosen is None:

@@ -35,6 +35,11 @@ class SearchPool:
         """Number of searches whose threads are at work."""
         return len(self._tokens)
 
+    @property
+    def waiting(self) -> int:
+        """Number of searches that wait for a thread."""
+        return len(self._waiting)
+
     async def run(self, search: Callable[[StopToken], T], threads: int = 1) -> T:
         """The result of `search`, which uses `threads` threads. Its token is stopped when this is cancelled.
 

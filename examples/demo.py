@@ -1,0 +1,92 @@
+"""Starts the service on a free port, asks it for the best move in a mid-game position, and prints both.
+
+This is what `make demo` runs.
+"""
+
+import subprocess
+import sys
+
+import ai
+import bvb
+import bvb_core
+
+PLAYERS, SEED, ACTIONS = 3, 7, 90
+
+
+def position() -> bvb_core.Observation:
+    """What the seat to move knows in the middle of a game between three quick bots."""
+    state = bvb_core.new_game(players=PLAYERS, seed=SEED)
+    bots = [ai.make_bot("ismcts:iterations=100", seed=seat) for seat in range(PLAYERS)]
+    for _ in range(ACTIONS):
+        seat = state.current_player
+        state.apply(bots[seat].suggest(state.observation(seat)).action)
+    return state.observation(state.current_player)
+
+
+def describe(observation: bvb_core.Observation) -> str:
+    """A position as lines for people."""
+    view = observation.to_dict()
+    lines = [
+        f"A game of {PLAYERS}, turn {view['turn_number']}: seat {view['seat']} is to move "
+        f"and has used {view['actions_used']} of its actions.",
+        "",
+        f"  cards in the draw piles   {' '.join(map(str, view['pile_counts']))}",
+    ]
+    for army in view["armies"]:
+        babies = " ".join(baby.get("kind", "?") for baby in army["babies"]) or "none"
+        lines.append(f"  {army['type']} Babies{'':<{14 - len(army['type'])}}{babies}")
+    for seat, player in enumerate(view["players"]):
+        hand = " ".join(player["hand"]) or f"{player['hand_count']} cards"
+        lines += [
+            f"  seat {seat}" + (" (to move)" if seat == view["seat"] else ""),
+            f"    hand       {hand}",
+            f"    collected  {' '.join(player['collected']) or 'nothing'}",
+        ]
+        lines += [f"    {monster(m)}" for m in view["monsters"] if m["owner"] == seat]
+    lines.append(f"  discarded: {' '.join(view['discard']) or 'nothing'}")
+    return "\n".join(lines)
+
+
+def monster(view: dict[str, object]) -> str:
+    """A monster in one line."""
+    head = view.get("head")
+    assert head is None or isinstance(head, dict)
+    shown = "dead" if head is None else head.get("kind", "masked")
+    if head is not None and head["masked"] and "kind" in head:
+        shown += " (masked)"
+    parts = [str(view["torso"])] if view["torso"] else []
+    parts += [part for part in ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat") if view[part]]
+    return f"m{view['number']:<9} {' + '.join([shown, *parts])}"
+
+
+def main() -> None:
+    observation = position()
+    print(describe(observation))
+    service = subprocess.Popen(
+        [sys.executable, "-m", "bvb", "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert service.stdout is not None
+    try:
+        address = service.stdout.readline().removeprefix("listening on ").strip()
+        if not address:
+            sys.exit("the service did not start; `make serve` shows why")
+        print(f"\nAsking the service at {address} for the best move (1 second) ...\n")
+        with bvb.Client(address) as client:
+            answer = client.suggest_move(observation, time_ms=1000, seed=1, multi_pv=5)
+    finally:
+        service.terminate()
+        service.wait()
+    print(f"Best move: {answer.action.notation}\n")
+    print("Chance to win, by seat:  " + "  ".join(f"{p:.1%}" for p in answer.win_probability))
+    print("Expected points:         " + "  ".join(f"{p:5.2f}" for p in answer.expected_score))
+    print(f"\nThe best {len(answer.alternatives)} moves of {answer.iterations} simulated games:")
+    for alternative in answer.alternatives:
+        chance = alternative.win_probability[observation.seat or 0]
+        print(f"  {alternative.action.notation:<28} {chance:6.1%}  {alternative.visits:>7} visits")
+
+
+if __name__ == "__main__":
+    main()

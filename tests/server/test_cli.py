@@ -1,0 +1,281 @@
+"""The `bvb` command: what scripts rely on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bvb_core
+
+from ..games import a_state
+from .conftest import Service
+
+COMMANDS = ("serve", "suggest", "record", "replay", "position")
+BOTH = {"action", "win_probability", "expected_score"}
+SUGGESTION = BOTH | {"alternatives", "iterations", "elapsed_ms", "stop_reason", "warnings"}
+ALTERNATIVE = BOTH | {"equivalent", "visits", "availability", "pv"}
+
+
+def bvb(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(
+        [sys.executable, "-m", "bvb", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def data(*arguments: str, stdin: str = "") -> str:
+    done = bvb(*arguments, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("records") / "games.jsonl"
+    path.write_text(data("record", "--players", "3", "--games", "3", "--seed", "5", "--legal"))
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    text = data(command, "--help")
+    assert f"bvb {command}" in text.split("Example:")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fly"],
+        ["suggest"],
+        ["suggest", "no-such-file.json"],
+        ["suggest", "-", "--iterations", "0"],
+        ["record", "--players", "9"],
+        ["record", "--players", "2", "--bots", "nobody"],
+        ["record", "--players", "2", "--bots", "random,random,random"],
+        ["replay"],
+        ["position", "-"],
+        ["serve", "--port", "70000"],
+        ["record", "--players", "2", "--deck", "no-such-deck.toml"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage(arguments: list[str]) -> None:
+    done = bvb(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error: " in done.stderr
+
+
+def test_suggest_json(position_file: Path, position: dict[str, Any]) -> None:
+    answer = json.loads(data("suggest", str(position_file), "--iterations", "200", "--seed", "1", "--json"))
+    assert set(answer) >= SUGGESTION
+    assert answer["iterations"] == 200
+    assert answer["stop_reason"] == "iterations"
+    assert answer["action"] == answer["alternatives"][0]["action"]
+    assert answer["win_probability"] == answer["alternatives"][0]["win_probability"]
+    for alternative in answer["alternatives"]:
+        assert set(alternative) >= ALTERNATIVE
+    legal = [str(action) for action in a_state().legal_actions()]
+    covered = [move for a in answer["alternatives"] for move in (a["action"], *a["equivalent"])]
+    assert sorted(covered) == legal
+
+
+def test_suggest_here_or_on_a_server(service: Service, position: dict[str, Any]) -> None:
+    options = ["suggest", "-", "--iterations", "100", "--seed", "1", "--multi-pv", "3", "--json"]
+    here, there = (
+        json.loads(data(*options, *more, stdin=json.dumps(position)))
+        for more in ([], ["--server", service.address])
+    )
+    for answer in (here, there):
+        answer.pop("elapsed_ms")
+    assert here == there
+    assert len(here["alternatives"]) == 3
+
+
+def test_suggest_for_people(position_file: Path) -> None:
+    text = data("suggest", str(position_file), "--iterations", "100")
+    assert text.startswith("best move: ")
+    assert "seat 2: wins" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[]", '{"seat": {}}', '{"rules": {"players": 3}, "seat": 0}']
+)
+def test_suggest_without_a_position(text: str) -> None:
+    done = bvb("suggest", "-", stdin=text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+
+
+def test_suggest_names_the_wrong_field(position: dict[str, Any], service: Service) -> None:
+    position["pile_counts"][1] = -4
+    for more in ([], ["--server", service.address]):
+        done = bvb("suggest", "-", "--iterations", "1", *more, stdin=json.dumps(position))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "pile_counts[1]: " in done.stderr
+
+
+def test_suggest_with_nobody_to_ask(position_file: Path) -> None:
+    done = bvb("suggest", str(position_file), "--server", "127.0.0.1:9")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+
+
+def test_record(records: Path) -> None:
+    games = [json.loads(line) for line in records.read_text().splitlines()]
+    assert len(games) == 3
+    assert len({json.dumps(game["deal"]) for game in games}) == 3
+    for game in games:
+        assert game["format"] == "bvb-record/1"
+        assert game["result"]["reason"] == "finished"
+        assert len(game["legal"]) == len(game["actions"])
+        assert all(taken in legal for taken, legal in zip(game["actions"], game["legal"], strict=True))
+        assert bvb_core.State.from_record(game).is_terminal
+
+
+def test_record_is_reproducible() -> None:
+    options = ["record", "--players", "2", "--practice", "--seed", "8", "--games", "2"]
+    first, again = data(*options), data(*options)
+    assert first == again
+    assert json.loads(first.splitlines()[1]) == json.loads(
+        data("record", "--players", "2", "--practice", "--seed", "9")
+    )
+
+
+def test_record_options() -> None:
+    game = json.loads(
+        data("record", "--players", "4", "--armageddon", "--bots", "random,random,random,random")
+    )
+    assert game["rules"]["players"] == 4
+    assert game["rules"]["armageddon"]
+    assert "legal" not in game
+
+
+def test_replay(records: Path) -> None:
+    text = data(
+        "replay",
+        str(records),
+        "-",
+        stdin=json.dumps(json.loads(records.read_text().splitlines()[0]), indent=2),
+    )
+    actions = sum(len(json.loads(line)["actions"]) for line in records.read_text().splitlines())
+    assert f"3 games with {actions} actions" in text
+    assert "1 game" in text.splitlines()[1]
+
+
+def test_replay_names_the_first_wrong_action(records: Path) -> None:
+    games = [json.loads(line) for line in records.read_text().splitlines()]
+    games[1]["actions"][4] = "draw 7"
+    done = bvb("replay", "-", stdin="\n".join(map(json.dumps, games)))
+    assert done.returncode == 1
+    assert "game 2" in done.stderr
+    assert "draw 7" in done.stderr
+    assert "2 games" in done.stdout
+
+
+def test_replay_checks_the_result(records: Path) -> None:
+    game = json.loads(records.read_text().splitlines()[0])
+    game["result"]["scores"][0] += 1
+    done = bvb("replay", "-", stdin=json.dumps(game))
+    assert done.returncode == 1
+    assert "result" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[]", '{"format": "bvb-record/1"', '{"format": "chess"}', "{}"])
+def test_replay_of_something_else(text: str) -> None:
+    done = bvb("replay", "-", stdin=text)
+    assert done.returncode == 1
+    assert done.stderr
+
+
+def test_position(records: Path) -> None:
+    game = json.loads(records.read_text().splitlines()[1])
+    state = bvb_core.State.from_record(game, after=30)
+    shown = data("position", str(records), "--game", "2", "--after", "30")
+    assert json.loads(shown) == state.observation(state.current_player).to_dict()
+    for seat in range(3):
+        shown = data("position", str(records), "--game", "2", "--after", "30", "--seat", str(seat))
+        assert json.loads(shown) == state.observation(seat).to_dict()
+    assert "best move: " in data(
+        "suggest", "-", "--iterations", "10", stdin=data("position", str(records), "--after", "0")
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--game", "4", "--after", "0"], ["--after", "100000"], ["--after", "1", "--seat", "3"]],
+    ids=" ".join,
+)
+def test_position_that_is_not_there(records: Path, options: list[str]) -> None:
+    done = bvb("position", str(records), *options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+
+
+def test_position_after_the_end_needs_a_seat(records: Path) -> None:
+    after = str(len(json.loads(records.read_text().splitlines()[0])["actions"]))
+    assert bvb("position", str(records), "--after", after).returncode == 1
+    assert "result" in json.loads(data("position", str(records), "--after", after, "--seat", "0"))
+
+
+def test_closed_pipe() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bvb", "record", "--players", "2", "--games", "1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert json.loads(process.stdout.readline())
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=10) == 1
+    process.stderr.close()
+
+
+def test_another_deck(tmp_path: Path) -> None:
+    deck = tmp_path / "small.toml"
+    deck.write_text('name = "small"\nextends = "standard"\n[counts]\nwild_provoke = 0\n')
+    options = ["--deck", str(deck)]
+    record = data("record", "--players", "2", *options)
+    assert json.loads(record)["rules"]["deck"].startswith("sha256:")
+    assert "1 game" in data("replay", "-", *options, stdin=record)
+    position = data("position", "-", "--after", "40", *options, stdin=record)
+    assert "best move: " in data("suggest", "-", "--iterations", "10", *options, stdin=position)
+    done = bvb("suggest", "-", "--iterations", "10", stdin=position)
+    assert done.returncode == 1
+    assert "rules.deck: " in done.stderr
+
+
+def test_bad_deck(tmp_path: Path) -> None:
+    deck = tmp_path / "bad.toml"
+    deck.write_text('name = "bad"\nextends = "standard"\n[counts]\nunicorn = 3\n')
+    done = bvb("record", "--players", "2", "--deck", str(deck))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "unicorn" in done.stderr
+
+
+def test_another_package_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    (tmp_path / "server" / "__init__.py").write_text("")
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bvb._start import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), "--version"],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("bvb: another package named 'server'")
+    assert str(tmp_path) in done.stderr
