@@ -43,13 +43,13 @@ cdef void collect_army(const Ctx *ctx, State *s, int t, int seat) noexcept nogil
     s.n_army[t] = 0
 
 
-cdef void sort_reveals(State *s) noexcept nogil:
+cdef void sort_reveals(State *s, int first) noexcept nogil:
     cdef int i, j
     cdef Reveal r
-    for i in range(1, s.shown.n_reveals):
+    for i in range(first + 1, s.shown.n_reveals):
         r = s.shown.reveals[i]
         j = i
-        while j and s.shown.reveals[j - 1].number > r.number:
+        while j > first and s.shown.reveals[j - 1].number > r.number:
             s.shown.reveals[j] = s.shown.reveals[j - 1]
             j -= 1
         s.shown.reveals[j] = r
@@ -60,7 +60,7 @@ cdef void fight(const Ctx *ctx, State *s, int types) noexcept nogil:
     cdef uint64_t fighters[MAX_PLAYERS]
     cdef int strength[MAX_PLAYERS]
     cdef uint64_t rest
-    cdef int p, t, i, slot, points = 0, best = -1, n_best = 0, winner = -1, kept = 0
+    cdef int p, t, i, slot, points = 0, best = -1, n_best = 0, winner = -1, first_reveal = s.shown.n_reveals
     cdef bint any_fighter = False
     cdef Monster *m
     for p in range(ctx.players):
@@ -77,7 +77,7 @@ cdef void fight(const Ctx *ctx, State *s, int types) noexcept nogil:
                 any_fighter = True
                 reveal_head(ctx, s, slot)
     if s.n_masks:
-        sort_reveals(s)
+        sort_reveals(s, first_reveal)
         for i in range(MAX_MASKS):
             if s.masks[i].used and s.masks[i].known != EVERYONE:
                 exclude_types(ctx, s, i, types)

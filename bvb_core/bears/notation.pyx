@@ -70,7 +70,7 @@ cdef list event_lines(list names, const Ctx *ctx, const State *s, int observer):
     """What the last action showed an observer (a seat or PUBLIC), read from the state after it."""
     cdef const Shown *shown = &s.shown
     cdef Act act
-    cdef int i, t, number, kind = shown.kind
+    cdef int number, kind = shown.kind
     cdef bint own
     if shown.action < 0:
         return []
@@ -88,11 +88,27 @@ cdef list event_lines(list names, const Ctx *ctx, const State *s, int observer):
         else:
             line += " = ?"
     lines = [line]
-    for i in range(shown.n_reveals):
+    if s.reason != FINISHED:
+        return lines + turned_over(names, shown, observer, 0, shown.n_reveals, 0, shown.n_army)
+    return (
+        lines
+        + turned_over(names, shown, observer, 0, shown.armageddon_reveals, 0, shown.armageddon_army)
+        + turned_over(
+            names, shown, observer, shown.armageddon_reveals, shown.n_reveals, shown.armageddon_army, shown.n_army)
+    )
+
+
+cdef list turned_over(
+    list names, const Shown *shown, int observer, int reveal, int end_reveals, int army, int end_army
+):
+    """Lines of the heads and then of the Babies in these ranges."""
+    cdef int i, t
+    lines = []
+    for i in range(reveal, end_reveals):
         if shown.reveals[i].viewers >> observer & 1:
             lines.append(f"reveal m{shown.reveals[i].number} {head_name(names[shown.reveals[i].kind])}")
     for t in range(N_TYPES):
-        babies = [names[shown.army[i]] for i in range(shown.n_army) if baby_type(shown.army[i]) == t]
+        babies = [names[shown.army[i]] for i in range(army, end_army) if baby_type(shown.army[i]) == t]
         if babies:
             lines.append(" ".join(["army", TYPES[t], *babies]))
     return lines

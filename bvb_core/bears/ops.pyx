@@ -157,7 +157,6 @@ cdef class Game(BaseGame):
         for kind, code in self.codes.items():
             self.names[code] = kind
         self.heads = {head_name(c.id): c.id for c in deck.cards if c.role == "head"}
-        self._check_deck()
         self.ctx = &self.context
         self.ops = GameOps(
             abi_version=ABI_VERSION,
@@ -189,8 +188,8 @@ cdef class Game(BaseGame):
     def __dealloc__(self):
         free_ctx(&self.context)
 
-    def _check_deck(self) -> None:
-        """A deck can be too small for a number of players."""
+    def check_deck(self) -> None:
+        """Raises DeckError when the deck is too small to deal, whatever the shuffle, and leave a card to draw."""
         cdef int p = self.context.players
         cdef int kept = -p * (5 if self.context.practice else 4), wild = 0
         for card in self.deck.cards:
@@ -231,6 +230,7 @@ cdef class Game(BaseGame):
         """A new game; the first player is drawn from the seed when not given."""
         if first_player is not None and not 0 <= first_player < self.context.players:
             raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player}")
+        self.check_deck()
         cdef State state = State(self)
         cdef StateStruct *s = <StateStruct *>state.data
         cdef Rng rng

@@ -100,6 +100,8 @@ def _deal(data: Any, game: Game, first_player: int) -> State:
     for p, pile in enumerate(piles):
         for i, kind in enumerate(_list(pile, f"deal.piles[{p}]")):
             take(kind, f"deal.piles[{p}][{i}]")
+    if not any(piles):
+        _fail("deal.piles", "no card is left to draw")
     missing = +left
     if missing:
         kind, n = next(iter(missing.items()))

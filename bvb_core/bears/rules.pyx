@@ -13,6 +13,8 @@ cdef void end_turn(const Ctx *ctx, State *s) noexcept nogil:
     s.used = 0
     s.pending = NOT_PENDING
     if s.final_left == 0:
+        s.shown.armageddon_reveals = s.shown.n_reveals
+        s.shown.armageddon_army = s.shown.n_army
         if ctx.armageddon and (s.n_army[0] or s.n_army[1] or s.n_army[2]):
             fight(ctx, s, 7)
         s.reason = FINISHED

@@ -64,10 +64,11 @@ cdef struct Shown:
     uint8_t actor
     uint8_t kind           # drawn or dived, else NONE
     uint8_t n_reveals
-    uint8_t reserved
+    uint8_t n_army         # Babies turned over
+    uint8_t armageddon_reveals      # of a FINISHED game: where what Armageddon turned over begins
+    uint8_t armageddon_army
     uint16_t monster[2]    # numbers of the monsters that the action names, or that it created
     Reveal reveals[MAX_MASKS + 1]
-    uint8_t n_army         # Babies turned over
     uint8_t army[N_TYPES * ARMY_CAPACITY]
 
 cdef struct State:

@@ -543,7 +543,7 @@ class Model:
     def _view_head(self, head: Head, observer: Observer) -> dict[str, Any]:
         return {"kind": head.kind if head.known_to(observer) else "", "masked": head.masked,
                 "seen_by": [] if head.public else sorted(head.seen_by), "public": head.public,
-                "excluded_types": [army for army in TYPES if army in head.excluded]}
+                "excluded_types": [army for army in TYPES if army in head.excluded and not head.public]}
 
     def _numbers(self, masks: list[Head]) -> list[int]:
         return [monster.number for monster in self._table() if monster.head in masks]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reference.model import Model
-from reference.pieces import load_deck
+from ..reference.model import Model
+from ..reference.pieces import load_deck
 
 from .runner import Engine, Observer, Transcript
 
