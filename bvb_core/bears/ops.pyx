@@ -226,6 +226,9 @@ cdef class Game(BaseGame):
             "practice": self.practice, "turn_limit": self.turn_limit, "deck": self.deck.id,
         }
 
+    def new_state(self, seed: int) -> State:
+        return self.new_game(seed)
+
     def new_game(self, seed: int, first_player: int | None = None) -> State:
         """A new game; the first player is drawn from the seed when not given."""
         if first_player is not None and not 0 <= first_player < self.context.players:
