@@ -1,0 +1,10 @@
+"""Search and bots over any game that meets bvb_core.game.
+
+    bot = make_bot("ismcts:iterations=1000", seed=3)
+    suggestion = bot.suggest(state.observation(state.current_player))
+"""
+
+from ai.bots import Alternative, Bot, Suggestion, make_bot
+from ai.ismcts import StopToken
+
+__all__ = ["Alternative", "Bot", "StopToken", "Suggestion", "make_bot"]

@@ -1,0 +1,55 @@
+"""Parameters of the search: names, defaults and ranges stand here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+# Budget of a bot that is named without one.
+DEFAULT_ITERATIONS = 1000
+
+
+def _parameter(default: Any, low: float, high: float, doc: str) -> Any:
+    return field(default=default, metadata={"low": low, "high": high, "doc": doc})
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParams:
+    """Budget and settings of one ISMCTS search. At least one of iterations and time_ms is needed."""
+
+    iterations: int | None = _parameter(None, 1, 1_000_000_000, "iterations of all threads together")
+    time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
+    threads: int = _parameter(1, 1, 64, "searches side by side, whose results are added up")
+    exploration: float = _parameter(0.7, 0.0, 10.0, "weight of exploration in UCB; returns are in [0, 1]")
+    memory_mb: int = _parameter(256, 1, 65_536, "memory for the trees of all threads in MiB; a full tree grows no more")
+
+    def __post_init__(self) -> None:
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if value is None and parameter.default is None:
+                continue
+            whole = "float" not in str(parameter.type)
+            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+                raise ValueError(f"{parameter.name} must be a {'whole ' if whole else ''}number, not {value!r}")
+            low, high = parameter.metadata["low"], parameter.metadata["high"]
+            if not low <= value <= high:
+                raise ValueError(f"{parameter.name} must be {low} to {high}, not {value}")
+        if self.iterations is None and self.time_ms is None:
+            raise ValueError("no budget: give iterations, time_ms or both")
+
+
+def parse_settings(words: list[str]) -> dict[str, Any]:
+    """Settings written key=value, as keyword arguments of SearchParams. Raises ValueError naming the key."""
+    known = {parameter.name: "float" in str(parameter.type) for parameter in fields(SearchParams)}
+    settings: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in known:
+            raise ValueError(f"unknown setting {key!r}; there are {', '.join(known)}")
+        if key in settings:
+            raise ValueError(f"{key} stands twice")
+        try:
+            settings[key] = float(value) if known[key] else int(value)
+        except ValueError:
+            raise ValueError(f"{key} is written {key}=NUMBER, not {word!r}") from None
+    return settings

@@ -1,0 +1,169 @@
+"""Card codes and the immutable context (deck and options) that every rules function gets."""
+
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint32_t, uint64_t
+
+from bvb_core.rng cimport Rng
+
+
+cdef enum:
+    MAX_PLAYERS = 5
+    N_TYPES = 3
+    N_PILES = 3
+    PILE_CAPACITY = 64
+    ARMY_CAPACITY = 32
+    MAX_MASKS = 4
+    MAX_HEAD_CARDS = 32
+    N_BODIES = 576         # (torso index + 1) * 64 part sets: 9 * 64
+    N_SLOTS = 64           # monsters that have a head or a torso
+    N_REMAINS = 64         # what is left of monsters with neither
+
+# Codes of card kinds. Cards of a hand come first; a code is the same in every deck, a kind's index is its place in the deck.
+cdef enum:  # Kind
+    HEADS = 0              # 8 kinds
+    TORSOS = 8             # 8 kinds
+    ARM = 16
+    LEGS = 17
+    TOOL = 18
+    HAT = 19
+    MASK = 20
+    SWAP = 21
+    DISMEMBER = 22
+    LULLABY = 23
+    N_HAND_KINDS = 24
+    WILD_PROVOKE = 24
+    BABIES = 32            # 32 + 10 * type + points
+    UNKNOWN = 62           # hidden from the observer
+    N_CODES = 64
+    NONE = 255
+
+# Bits of Monster.parts.
+cdef enum:  # Part
+    LEFT_ARM = 1
+    RIGHT_ARM = 2
+    HAS_LEGS = 4
+    LEFT_TOOL = 8
+    RIGHT_TOOL = 16
+    HAS_HAT = 32
+    N_PART_SETS = 64
+
+# What can be done to a monster: bits of Capability tables, and rows of the masks kept in State.
+cdef enum:  # Capability
+    LIVING = 0             # rows 0 to 8: by the owner
+    NEEDS_TORSO = 1
+    OPEN_LEFT = 2          # a free left shoulder
+    OPEN_RIGHT = 3
+    OPEN_WAIST = 4
+    SOCKET_LEFT = 5        # a free socket for a tool
+    SOCKET_RIGHT = 6
+    BARE = 7               # no hat
+    DEAD_NECK = 8          # dead, with a torso
+    N_OWN = 9
+    EDGE = 9               # rows 9 to 16: by anyone; part (head, torso, ...) is an edge card
+    N_EDGES = 8
+    N_CAPABILITIES = 17
+
+cdef enum:  # EdgePart
+    PART_HEAD = 0
+    PART_TORSO = 1
+    PART_LEFT_ARM = 2
+    PART_RIGHT_ARM = 3
+    PART_LEGS = 4
+    PART_LEFT_TOOL = 5
+    PART_RIGHT_TOOL = 6
+    PART_HAT = 7
+
+cdef enum:  # Verb
+    V_DRAW = 0             # a: pile
+    V_PASS = 1
+    V_PROVOKE = 2          # a: type
+    V_WILD = 3             # a: type
+    V_LULLABY = 4          # a: type
+    V_DIVE = 5             # a: kind
+    V_HEAD = 6             # a: kind, b: slot of a dead monster or NEW
+    V_MASK = 7             # likewise
+    V_TORSO = 8            # a: kind, b: slot
+    V_ARM = 9              # a: side, b: slot
+    V_LEGS = 10            # b: slot
+    V_TOOL = 11            # a: side, b: slot
+    V_HAT = 12             # b: slot
+    V_SWAP = 13            # b, c: slots, b < c
+    V_DISMEMBER = 14       # a: EdgePart, b: slot
+    V_STRIP = 15           # a: EdgePart, b: place among the remains
+    N_VERBS = 16
+
+cdef enum:
+    NEW = 255
+
+
+cdef struct Act:
+    # An action taken apart.
+    uint8_t verb
+    uint8_t a
+    uint8_t b
+    uint8_t c
+
+
+cdef struct Ctx:
+    # Options.
+    int players            # 2 to 5
+    int base_actions       # per turn, before tools
+    int turn_limit
+    bint practice
+    bint armageddon
+    # Deck.
+    int n_cards
+    int n_kinds
+    uint8_t code[N_CODES]          # kind index -> code
+    uint8_t index[N_CODES]         # code -> kind index
+    uint8_t count[N_CODES]         # by code, as are the next three
+    int8_t strength[N_CODES]
+    uint8_t types[N_CODES]         # heads: bit set of types; Babies: the bit of their type
+    uint8_t points[N_CODES]        # Babies
+    int n_heads                    # kinds
+    int n_torsos                   # kinds
+    uint8_t dealt_head             # code of the head dealt to every player, NONE in practice
+    bint arm_socket
+    # By body, which is 64 * (torso code - TORSOS + 1, or 0 without a torso) + parts: capability bits without and with
+    # a living head, and the sum of torso and parts.
+    uint32_t capability[2][N_BODIES]
+    int16_t body_strength[N_BODIES]
+    # Actions: ids are dense, and depend on the deck alone.
+    int n_slots                    # places a monster can have
+    int n_remains
+    int n_actions
+    int first_action[N_VERBS + 1]
+    Act *acts                      # id -> action
+
+
+cdef inline int baby_type(int kind) noexcept nogil:
+    return (kind - BABIES) // 10
+
+
+cdef inline int body_index(int torso, int parts) noexcept nogil:
+    return parts if torso == NONE else (torso - TORSOS + 1) * N_PART_SETS + parts
+
+
+cdef inline int popcount(uint64_t x) noexcept nogil:
+    x = x - ((x >> 1) & <uint64_t>0x5555555555555555)
+    x = (x & <uint64_t>0x3333333333333333) + ((x >> 2) & <uint64_t>0x3333333333333333)
+    x = (x + (x >> 4)) & <uint64_t>0x0F0F0F0F0F0F0F0F
+    return <int>((x * <uint64_t>0x0101010101010101) >> 56)
+
+
+cdef extern from *:
+    """
+    #define bvb_ctz(x) __builtin_ctzll(x)
+    """
+    int ctz "bvb_ctz"(uint64_t x) noexcept nogil
+
+
+cdef inline int nth_bit(uint64_t x, int n) noexcept nogil:
+    """Index of the n-th lowest set bit, counted from 0; n < popcount(x)."""
+    while n:
+        x &= x - 1
+        n -= 1
+    return ctz(x)
+
+
+cdef int fill_ctx(Ctx *ctx, object deck, int players, bint practice, bint armageddon, int turn_limit) except -1
+cdef void free_ctx(Ctx *ctx) noexcept

@@ -1,0 +1,1 @@
+"""A slow, plain reading of the rules, independent of the engine, that tests compare the engine with."""

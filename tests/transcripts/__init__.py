@@ -1,0 +1,1 @@
+"""Short readable games, one for every rule and ruling."""
