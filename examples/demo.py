@@ -55,7 +55,9 @@ def monster(view: dict[str, object]) -> str:
     if head is not None and head["masked"]:
         shown += " under a mask"
     parts = [str(view["torso"])] if view["torso"] else []
-    parts += [part for part in ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat") if view[part]]
+    parts += [
+        part for part in ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat") if view[part]
+    ]
     return f"m{view['number']:<9} {' + '.join([shown, *parts])}"
 
 

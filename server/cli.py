@@ -35,7 +35,7 @@ class DeckFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
         try:
-            return bvb_core.load_deck(path)
+            return bvb_core.load_deck(str(path))
         except bvb_core.DeckError as error:
             raise click.ClickException(str(error)) from None
 
