@@ -193,6 +193,14 @@ cdef class State:
             raise ValueError("not at a chance node")
         self.game.ops.apply_chance(self.game.ctx, self.data, outcome)
 
+    def random_action(self, seed: int) -> int:
+        """Id of a uniformly random legal action."""
+        cdef Rng rng
+        if self.current_player < 0:
+            raise ValueError("nobody is to move")
+        rng_seed(&rng, seed_bits(seed), PLAYOUT, 1)
+        return self.game.ops.random_action(self.game.ctx, self.data, &rng)
+
     def playout(self, seed: int) -> int:
         """Play uniformly random legal actions to the end; returns their number."""
         cdef Rng rng

@@ -17,7 +17,7 @@ from bvb_core.bears.cards cimport (
 )
 from bvb_core.bears.cards import card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
-from bvb_core.bears.moves cimport legal_actions, random_act, representative, search_actions
+from bvb_core.bears.moves cimport act_id, legal_actions, random_act, representative, search_actions
 from bvb_core.bears.notation cimport event_lines, text_of
 from bvb_core.bears.notation import action_fields, head_name
 from bvb_core.bears.observe cimport observe
@@ -74,6 +74,11 @@ cdef void op_scores(const void *ctx, const void *state, double *points) noexcept
     cdef int p
     for p in range((<const Ctx *>ctx).players):
         points[p] = (<const StateStruct *>state).score[p]
+
+
+cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noexcept nogil:
+    cdef Act act = random_act(<const Ctx *>ctx, <const StateStruct *>state, rng)
+    return act_id(<const Ctx *>ctx, act.verb, act.a, act.b, act.c)
 
 
 cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
@@ -177,6 +182,7 @@ cdef class Game(BaseGame):
             apply_chance=NULL,
             returns=op_returns,
             scores=op_scores,
+            random_action=op_random_action,
             playout=op_playout,
             observe=op_observe,
             prepare_belief=op_prepare_belief,
