@@ -17,7 +17,7 @@ import ai
 import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
-from server import app, convert
+from server import app, bench, convert
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
 
@@ -35,7 +35,7 @@ class DeckFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
         try:
-            return bvb_core.load_deck(path)
+            return bvb_core.load_deck(str(path))
         except bvb_core.DeckError as error:
             raise click.ClickException(str(error)) from None
 
@@ -315,6 +315,14 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
     if seat >= state.rules["players"]:
         raise click.ClickException(f"there is no seat {seat} in a game of {state.rules['players']} players")
     click.echo(state.observation(seat).to_json())
+
+
+@main.command(name="bench", epilog=example("bvb bench --json > figures.json"))
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def run_bench(as_json: bool) -> None:
+    """Measure the speed of the engine on this machine. Takes some minutes; best when nothing else runs."""
+    figures = bench.run(lambda step: click.echo(step, err=True))
+    click.echo(json.dumps(figures) if as_json else bench.table(figures))
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
