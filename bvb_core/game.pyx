@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Game, State, Observation and Action: the Python face of GameOps, the same for every game."""
 
 from libc.stdint cimport int32_t, uint64_t

@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -26,9 +27,6 @@ from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
-from bvb_core.game cimport Game as BaseGame
-from bvb_core.game cimport Observation as BaseObservation
-from bvb_core.game cimport State as BaseState
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
 
@@ -142,14 +140,6 @@ class Action(BaseAction):
 
 cdef class Game(BaseGame):
     """Bears vs Babies for a number of players, with deck and options. Made by `game_for`, one object for equal rules."""
-
-    cdef Ctx context
-    cdef readonly object deck
-    cdef readonly bint armageddon, practice
-    cdef readonly int turn_limit
-    cdef readonly list names           # card ids by code
-    cdef readonly dict codes           # and back
-    cdef readonly dict heads           # card ids of heads by their word in the notation
 
     state_type = State
     observation_type = Observation
@@ -324,9 +314,6 @@ def game_for(
 
 cdef class State(BaseState):
     """A game of Bears vs Babies with every hidden card, and its history where it is known."""
-
-    cdef bytes start           # the state after the deal, None where the history is not known
-    cdef list history          # ids of the actions since
 
     def __init__(self, game: Game) -> None:
         self.history = []
