@@ -41,13 +41,18 @@ cdef void apply(const void *ctx, void *state, int32_t action) noexcept nogil:
 
 
 cdef void scores(const void *ctx, const void *state, double *points) noexcept nogil:
+    cdef const Worlds *s = <const Worlds *>state
     cdef int p
     for p in range(N_WORLDS):
-        points[p] = (<const Worlds *>state).world == p
+        points[p] = s.action != NOT_YET and s.world == p
 
 
 cdef void returns(const void *ctx, const void *state, double *shares) noexcept nogil:
+    cdef int p
     scores(ctx, state, shares)
+    if (<const Worlds *>state).action == NOT_YET:
+        for p in range(N_WORLDS):
+            shares[p] = 1.0 / N_WORLDS
 
 
 cdef void observe(const void *ctx, const void *state, int32_t observer, void *observation) noexcept nogil:
