@@ -265,13 +265,14 @@ def test_equal_keys_of_different_actions_are_those_of_others(name: str) -> None:
     """The seat to move tells all its own actions apart."""
     for state in positions(name):
         if state.current_player >= 0:
-            keys = [after.event_key(state.current_player) for after in transitions(state, random.Random(4), 50)]
+            states = transitions(state, random.Random(4), 50)
+            keys = [after.event_key(state.current_player) for after in states]
             assert len(set(keys)) == len(keys)
 
 
 @every_bears_game
 def test_keys_agree_with_what_is_shown_in_words(name: str) -> None:
-    """From one state, two actions have equal keys for an observer exactly when the event lines and the observations are."""
+    """From one state, two actions have equal keys exactly when event lines and observations are equal."""
     for state in positions(name):
         after = list(transitions(state, random.Random(5), 40))
         for seat in observers(state):
@@ -328,7 +329,8 @@ def test_keys_of_dice_and_dealt_cards_show_all() -> None:
 def test_keys_of_a_showdown() -> None:
     """A called bet shows the cards; a fold does not."""
     guesses = [game("kuhn").new_state(0).observation(None).determinize(seed) for seed in range(100)]
-    for actions, different in (((1, 1), 6), ((0, 0), 6), ((1, 0), 1), ((0, 1, 0), 1), ((0, 1, 1), 6), ((0,), 1)):
+    shown = {(1, 1): 6, (0, 0): 6, (0, 1, 1): 6, (1, 0): 1, (0, 1, 0): 1, (0,): 1}
+    for actions, different in shown.items():
         for seat in (0, 1, None):
             assert len({after(guess, *actions).event_key(seat) for guess in guesses}) == different
 

@@ -1,7 +1,7 @@
 """Small games on the game contract, compiled when they are first asked for.
 
-`toy("kuhn")` is the Game of kuhn.pyx; more arguments go to its factory. What was compiled is kept below build/toys, in a
-directory named after the sources, so that it is compiled anew only when they, the contract or the tools change.
+`toy("kuhn")` is the Game of kuhn.pyx; more arguments go to its factory. What was compiled is kept below
+build/toys, in a directory named after the sources: when they, the contract or the tools change, so does the name.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import Cython
+from Cython.Compiler.Version import version as cython_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
@@ -25,7 +25,7 @@ SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 @cache
 def _compiled() -> Path:
     """The directory of the compiled games; compiles them when it is not there."""
-    digest = hashlib.sha256(f"{sys.version} {Cython.__version__} {SANITIZED}".encode())
+    digest = hashlib.sha256(f"{sys.version} {cython_version} {SANITIZED}".encode())
     for source in sorted([*HERE.glob("*.p[xy]*"), *CONTRACT]):
         digest.update(source.read_bytes())
     directory = ROOT / "build" / "toys" / digest.hexdigest()[:16]

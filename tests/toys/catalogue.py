@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,18 @@ from . import toy
 TINY_DECK = Path(__file__).parent.parent / "bvb_core" / "tiny.toml"
 
 BEARS: dict[str, Callable[[], Any]] = {
-    **{f"bears-{players}": lambda players=players: bvb_core.game_for(players) for players in (2, 3, 4, 5)},
-    "bears-practice": lambda: bvb_core.game_for(3, practice=True),
-    "bears-armageddon": lambda: bvb_core.game_for(4, armageddon=True),
+    **{f"bears-{players}": partial(bvb_core.game_for, players) for players in (2, 3, 4, 5)},
+    "bears-practice": partial(bvb_core.game_for, 3, practice=True),
+    "bears-armageddon": partial(bvb_core.game_for, 4, armageddon=True),
     "bears-tiny": lambda: bvb_core.game_for(2, armageddon=True, deck=bvb_core.load_deck(TINY_DECK)),
 }
 HIDING_TOYS: dict[str, Callable[[], Any]] = {
-    name: lambda name=name: toy(name) for name in ("kuhn", "leduc", "reshuffle", "sealed", "worlds")
+    name: partial(toy, name) for name in ("kuhn", "leduc", "reshuffle", "sealed", "worlds")
 }
 OPEN_TOYS: dict[str, Callable[[], Any]] = {
-    "bandit": lambda: toy("bandit", [20, 50, 80]),
-    **{f"dice-{players}": lambda players=players: toy("dice", players) for players in (2, 5)},
-    **{f"forced-{players}": lambda players=players: toy("forced", players, 1) for players in (2, 5)},
+    "bandit": partial(toy, "bandit", [20, 50, 80]),
+    **{f"dice-{players}": partial(toy, "dice", players) for players in (2, 5)},
+    **{f"forced-{players}": partial(toy, "forced", players, 1) for players in (2, 5)},
 }
 GAMES = BEARS | HIDING_TOYS | OPEN_TOYS
 HIDING = BEARS | HIDING_TOYS
