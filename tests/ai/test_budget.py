@@ -173,8 +173,8 @@ def test_memory_limits_the_tree(observation: Any) -> None:
 def test_keys_of_an_answer(observation: Any) -> None:
     answer = make_bot("ismcts:iterations=100").suggest(observation).to_dict()
     assert set(answer) == {
-        "action", "win_probability", "expected_score", "alternatives", "iterations", "elapsed_ms", "stop_reason",
-        "warnings",
+        "action", "win_probability", "expected_score", "alternatives", "iterations", "elapsed_ms",
+        "stop_reason", "warnings",
     }  # fmt: skip
     for alternative in answer["alternatives"]:
         assert set(alternative) == {

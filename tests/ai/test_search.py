@@ -151,8 +151,8 @@ def test_sealed_bid_is_not_seen() -> None:
     start = game("sealed").new_state(0)
     answers = [suggest(after(start, bid), "ismcts:iterations=500") for bid in range(3)]
     assert len({tuple(a.visits for a in answer.alternatives) for answer in answers}) == 1
-    # Seat 1 leads by one point and can bid 1 or 3; seat 0 has sealed 2 or 3. To bid 1 loses the game to the 2 and
-    # wins it over the 3; to bid 3 shares it with the 2 and loses it to the 3.
+    # Seat 1 leads by one point and can bid 1 or 3; seat 0 has sealed 2 or 3. To bid 1 loses the game to the 2
+    # and wins it over the 3; to bid 3 shares it with the 2 and loses it to the 3.
     for sealed in (1, 2):
         answer = suggest(after(start, 0, 1, sealed), "ismcts:iterations=2000")
         assert answer.action.id == 0

@@ -1,19 +1,18 @@
 """Small games on the game contract, compiled when they are first asked for.
 
 `toy("kuhn")` is the Game of kuhn.pyx; more arguments go to its factory. What was compiled is kept below
-build/toys, in a directory named after the sources: when they, the contract or the tools change, so does the name.
+build/toys, in a directory named after the sources: it is compiled anew when these change, or the tools.
 """
 
 import hashlib
 import importlib
+import importlib.metadata
 import os
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from Cython.Compiler.Version import version as cython_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
@@ -25,7 +24,7 @@ SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 @cache
 def _compiled() -> Path:
     """The directory of the compiled games; compiles them when it is not there."""
-    digest = hashlib.sha256(f"{sys.version} {cython_version} {SANITIZED}".encode())
+    digest = hashlib.sha256(f"{sys.version} {importlib.metadata.version('Cython')} {SANITIZED}".encode())
     for source in sorted([*HERE.glob("*.p[xy]*"), *CONTRACT]):
         digest.update(source.read_bytes())
     directory = ROOT / "build" / "toys" / digest.hexdigest()[:16]

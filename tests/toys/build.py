@@ -11,7 +11,7 @@ sanitize = options == ["--sanitize"]
 flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if sanitize else []
 
 setup(
-    script_args=["-q", "build_ext", "--parallel=2", "--build-lib", directory, "--build-temp", f"{directory}/temp"],
+    script_args=["-q", "build_ext", "-j2", "--build-lib", directory, "--build-temp", f"{directory}/temp"],
     packages=[],
     ext_modules=cythonize(
         [
