@@ -7,12 +7,15 @@ from typing import TypeVar
 FAVOUR = {"mask": 4.0, "swap": 3.0, "dismember": 2.0, "lullaby": 2.0, "hat": 2.0, "tool": 2.0, "dive": 0.2}
 SPREAD = 1.3
 UNIFORM_SHARE = 0.3
+EXTRAS = ("tool", "hat", "mask", "swap", "dismember", "lullaby")
 ActionT = TypeVar("ActionT")
 
 
 class Policy:
-    """Chooses a verb first, by weights drawn for each game that favour rare ones, then an action with it; in some games
-    every action alike."""
+    """Chooses a verb first, by weights drawn for each game that favour rare ones, then an action with it.
+
+    In some games every action is as likely.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -41,7 +44,7 @@ def random_deck(rng: random.Random, path: Path, players: int, practice: bool) ->
     for kind in ("crossroad_torso", "mini_arm_torso", "mini_body", "armless_body", "legs", "arm"):
         counts[kind] = rng.randint(0, 3)
     body = sum(counts.values()) - (0 if practice else players)
-    extras = {kind: rng.choice((0, 1, 2, 4)) for kind in ("tool", "hat", "mask", "swap", "dismember", "lullaby")}
+    extras = {kind: rng.choice((0, 1, 2, 4)) for kind in EXTRAS}
     if not practice:
         body += sum(extras.values())
     counts["land_head"] += max(0, (5 if practice else 4) * players + rng.randint(1, 6) - body)

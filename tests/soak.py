@@ -22,8 +22,8 @@ Check = Callable[[int], Tally]
 def run_many(name: str, check: Check, seeds: Iterable[int], *, resume: bool = False) -> Tally:
     """Call `check` with every seed; returns the sum of the tallies.
 
-    A check raises AssertionError to fail; all seeds that fail are named in the AssertionError raised here. With `resume`,
-    seeds that passed before the run was interrupted, with the same build and tests, are not run again.
+    A check raises AssertionError to fail; the seeds that fail are named in the AssertionError raised here. With
+    `resume`, seeds that passed before an interruption, with the same build and tests, are not run again.
     """
     wanted = list(dict.fromkeys(seeds))
     passed = ROOT / "build" / "soak" / f"{name}-{_digest()}.jsonl" if resume else None
@@ -54,13 +54,15 @@ def run_many(name: str, check: Check, seeds: Iterable[int], *, resume: bool = Fa
             if time.monotonic() - last > PROGRESS_SECONDS:
                 last = time.monotonic()
                 left = (last - start) / number * (len(todo) - number)
-                _say(f"{name}: {len(done) + number} of {len(wanted)}, {len(failures)} failures, {left:.0f} s left")
+                _say(f"{name}: {len(done) + number} of {len(wanted)}, {len(failures)} failures, "
+                     f"{left:.0f} s left")
     _say(f"{name}: {len(wanted) - len(failures)} of {len(wanted)} passed in {time.monotonic() - start:.0f} s"
          f"{f', {len(done)} of them before' if done else ''}; "
          + ", ".join(f"{what} {count}" for what, count in sorted(total.items())))
     if failures:
-        shown = "\n".join(f"seed {seed}: {error}" for seed, error in sorted(failures.items())[:FAILURES_SHOWN])
-        raise AssertionError(f"{name}: {len(failures)} of {len(wanted)} fail: seeds {sorted(failures)}\n{shown}")
+        first = sorted(failures.items())[:FAILURES_SHOWN]
+        raise AssertionError(f"{name}: {len(failures)} of {len(wanted)} fail: seeds {sorted(failures)}\n"
+                             + "\n".join(f"seed {seed}: {error}" for seed, error in first))
     return total
 
 

@@ -76,7 +76,8 @@ class Lockstep:
         player = None if self.state.is_terminal else self.state.current_player
         self._same("player to move", player, self.model.current_player)
         self._same("cards", +self.model.cards(), +Counter(self.cards))
-        self._same("state from its bytes", bvb_core.State.from_bytes(bytes(self.state), self.deck), self.state)
+        again = bvb_core.State.from_bytes(bytes(self.state), self.deck)
+        self._same("state from its bytes", again, self.state)
 
     def compare_views(self) -> None:
         for observer in self.model.observers:
