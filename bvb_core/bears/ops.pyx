@@ -82,7 +82,9 @@ cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noex
 cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
     cdef StateStruct *s = <StateStruct *>state
     cdef int32_t n = 0
-    # Who has located what plays no part in what is legal.
+    if s.reason != RUNNING:
+        return 0
+    # Who has located what plays no part in what is legal; at the end of a playout nobody has located anything.
     memset(s.located, 0, sizeof(s.located))
     memset(s.facts, 0, sizeof(s.facts))
     s.n_facts = 0
