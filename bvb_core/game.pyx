@@ -312,6 +312,10 @@ cdef class Observation:
             self.sample = self.determinize(0)
         return self.sample
 
+    def warnings(self) -> list[str]:
+        """What this observer would know in a game, but does not here, so that the belief is weaker than it could be."""
+        return []
+
     @property
     def current_player(self) -> int:
         """Seat to move, CHANCE or TERMINAL."""

@@ -13,7 +13,7 @@ from bvb_core.bears.belief cimport (
     Belief, determinize, prepare_belief,
 )
 from bvb_core.bears.cards cimport (
-    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
+    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
 from bvb_core.bears.cards import card_codes
@@ -521,6 +521,29 @@ cdef class Observation(BaseObservation):
     def current_player(self) -> int:
         cdef StateStruct *s = &(<View *>self.data).state
         return s.current if s.reason == RUNNING else TERMINAL_NODE
+
+    def warnings(self) -> list[str]:
+        """What every observer of a game knows and this observation leaves out, with the field where it belongs."""
+        cdef const StateStruct *s = &(<View *>self.data).state
+        cdef Game game = self.game
+        cdef int t, i, kind = game.context.dealt_head, traced = 0
+        warnings = []
+        for t in range(N_TYPES):
+            for i in range(s.n_army[t]):
+                if not s.army_known[t][i]:
+                    warnings.append(
+                        f"armies[{t}].babies[{i}].seen_by: nobody is said to have seen this Baby, though a player drew it")
+        if kind != NONE:
+            # Each dealt head is in sight or located.
+            for i in range(s.n_facts):
+                traced += s.facts[i].kind == kind
+            traced += s.discard[kind] + (s.hand[<int>self.seat][kind] if self.seat is not None else 0)
+            for i in range(N_SLOTS):
+                traced += s.slots >> i & 1 and s.monsters[i].head == kind
+            if traced < game.context.players:
+                warnings.append(
+                    f"players[].located: every player was dealt a {game.names[kind]}, but only {traced} are in sight or located")
+        return warnings
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of bvb.v1.Observation, every field present that can be."""
