@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Game, State, Observation and Action: the Python face of GameOps, the same for every game."""
 
 from libc.stdint cimport int32_t, uint64_t
@@ -310,6 +311,10 @@ cdef class Observation:
         if self.sample is None:
             self.sample = self.determinize(0)
         return self.sample
+
+    def warnings(self) -> list[str]:
+        """What this observer would know in a game, but does not here, so that the belief is weaker than it could be."""
+        return []
 
     @property
     def current_player(self) -> int:

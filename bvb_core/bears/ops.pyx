@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -12,7 +13,7 @@ from bvb_core.bears.belief cimport (
     Belief, determinize, prepare_belief,
 )
 from bvb_core.bears.cards cimport (
-    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
+    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
 from bvb_core.bears.cards import card_codes
@@ -26,9 +27,6 @@ from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
-from bvb_core.game cimport Game as BaseGame
-from bvb_core.game cimport Observation as BaseObservation
-from bvb_core.game cimport State as BaseState
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
 
@@ -142,14 +140,6 @@ class Action(BaseAction):
 
 cdef class Game(BaseGame):
     """Bears vs Babies for a number of players, with deck and options. Made by `game_for`, one object for equal rules."""
-
-    cdef Ctx context
-    cdef readonly object deck
-    cdef readonly bint armageddon, practice
-    cdef readonly int turn_limit
-    cdef readonly list names           # card ids by code
-    cdef readonly dict codes           # and back
-    cdef readonly dict heads           # card ids of heads by their word in the notation
 
     state_type = State
     observation_type = Observation
@@ -324,9 +314,6 @@ def game_for(
 
 cdef class State(BaseState):
     """A game of Bears vs Babies with every hidden card, and its history where it is known."""
-
-    cdef bytes start           # the state after the deal, None where the history is not known
-    cdef list history          # ids of the actions since
 
     def __init__(self, game: Game) -> None:
         self.history = []
@@ -534,6 +521,29 @@ cdef class Observation(BaseObservation):
     def current_player(self) -> int:
         cdef StateStruct *s = &(<View *>self.data).state
         return s.current if s.reason == RUNNING else TERMINAL_NODE
+
+    def warnings(self) -> list[str]:
+        """What every observer of a game knows and this observation leaves out, with the field where it belongs."""
+        cdef const StateStruct *s = &(<View *>self.data).state
+        cdef Game game = self.game
+        cdef int t, i, kind = game.context.dealt_head, traced = 0
+        warnings = []
+        for t in range(N_TYPES):
+            for i in range(s.n_army[t]):
+                if not s.army_known[t][i]:
+                    warnings.append(
+                        f"armies[{t}].babies[{i}].seen_by: nobody is said to have seen this Baby, though a player drew it")
+        if kind != NONE:
+            # Each dealt head is in sight or located.
+            for i in range(s.n_facts):
+                traced += s.facts[i].kind == kind
+            traced += s.discard[kind] + (s.hand[<int>self.seat][kind] if self.seat is not None else 0)
+            for i in range(N_SLOTS):
+                traced += s.slots >> i & 1 and s.monsters[i].head == kind
+            if traced < game.context.players:
+                warnings.append(
+                    f"players[].located: every player was dealt a {game.names[kind]}, but only {traced} are in sight or located")
+        return warnings
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of bvb.v1.Observation, every field present that can be."""
