@@ -1,0 +1,86 @@
+"""Determinizations of full games: the observer sees the same, and the history could have been."""
+
+import random
+from typing import Any
+
+import pytest
+
+import bvb_core
+
+from ..random_play import Policy
+from ..reference.pieces import load_deck
+from ..soak import Tally, fixture_seeds, run_many
+from .draws import read_piles
+from .replay import History
+
+VIEW_SHARE = 0.1
+REPLAY_SHARE = 0.02
+DECK = load_deck()
+
+
+def check_game(seed: int) -> Tally:
+    """A random game with the standard deck, determinized for everyone on the way."""
+    rng = random.Random(seed)
+    state = bvb_core.new_game(
+        players=rng.randint(2, 5), seed=rng.getrandbits(64), armageddon=rng.random() < 0.3,
+        practice=rng.random() < 0.1,
+    )  # fmt: skip
+    history = History(state, DECK)
+    policy = Policy(rng)
+    tally = Tally({"games": 1})
+    while not state.is_terminal:
+        chance = rng.random()
+        if chance < VIEW_SHARE:
+            for observer in history.model.observers:
+                guess = check_view(state, observer, rng.getrandbits(64))
+                tally["views"] += 1
+                if chance < REPLAY_SHARE:
+                    check_replay(history, observer, guess)
+                    tally["replays"] += 1
+                    tally["actions replayed"] += len(history.ids)
+        history.apply(policy.choose(state.legal_actions()))
+    for observer in history.model.observers:
+        check_replay(history, observer, check_view(state, observer, seed))
+    return tally
+
+
+def check_view(state: bvb_core.State, observer: int | None, seed: int) -> bvb_core.State:
+    """A determinization, which looks to the observer as the state does."""
+    observation = state.observation(observer)
+    guess = observation.determinize(seed)
+    again = guess.observation(observer)
+    assert bytes(again) == bytes(observation)
+    assert again.to_json() == observation.to_json()
+    assert again.legal_actions() == observation.legal_actions()
+    assert guess.current_player == state.current_player
+    assert guess.result() == state.result()
+    return guess
+
+
+def check_replay(history: History, observer: int | None, guess: bvb_core.State) -> None:
+    """The public history leads to the determinization."""
+    replayed = history.replay(observer, guess)
+    assert bytes(replayed.observation(observer)) == bytes(guess.observation(observer))
+    assert replayed.legal_actions() == guess.legal_actions()
+    for seat in history.model.seats:
+        assert cards_seen(replayed, seat) == cards_seen(guess, seat)
+    assert read_piles(replayed) == read_piles(guess)
+
+
+def cards_seen(state: bvb_core.State, seat: int) -> dict[str, Any]:
+    """What a seat sees, without what it remembers of the hands of others: a determinization knows only its observer's."""
+    view: dict[str, Any] = state.observation(seat).to_dict()
+    for player in view["players"]:
+        player.pop("located")
+    return view
+
+
+def test_determinizations_of_games() -> None:
+    tally = run_many("replay", check_game, [*fixture_seeds("replay"), *range(200)])
+    assert tally["views"] > 10_000
+    assert tally["replays"] > 2_000
+
+
+@pytest.mark.soak
+def test_determinizations_of_many_games() -> None:
+    run_many("replay", check_game, [*fixture_seeds("replay"), *range(5_000)], resume=True)
