@@ -3,7 +3,7 @@
 import copy
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bvb_core
@@ -97,8 +97,11 @@ class History:
             self._departures[seat].append((number, card or verb))
 
     def explain(self, observer: Observer, guess: bvb_core.State) -> tuple[dict[str, Any], dict[int, str]]:
-        """A deal, and the heads played under masks by number of the action, after which the hidden cards of the observer lie
-        as in a determinization. Raises AssertionError when there is none."""
+        """A deal, and the heads played under masks by number of the action, that lead to a determinization.
+
+        Raises ForgottenError when only knowledge that section 6 does not keep is against it, AssertionError when there
+        is no such deal otherwise.
+        """
         deal = copy.deepcopy(self.deal)
         views = [guess.observation(seat).to_dict() for seat in self.model.seats]
         masks: dict[int, str] = {}
@@ -111,7 +114,7 @@ class History:
             departures = [Departure(number, kind) for number, kind in self._departures[seat]]
             departures += [Departure(number, kind, number) for number, kind in heads.items()]
             departures += [Departure(math.inf, kind) for kind in views[seat]["players"][seat]["hand"]]
-            for arrival, departure in match(self._arrivals[seat], departures):
+            for arrival, departure in explain_hand(self._arrivals[seat], departures):
                 if arrival.slot:
                     _put(deal, arrival.slot, departure.kind)
                 if departure.mask:
@@ -154,8 +157,10 @@ class History:
             pile[start:] = [next(rest) for _ in pile[start:]]
 
     def replay(self, observer: Observer, guess: bvb_core.State) -> bvb_core.State:
-        """The history with the hidden cards of a determinization. Raises AssertionError where it is not legal or shows
-        the observer something else."""
+        """The history with the hidden cards of a determinization.
+
+        Raises AssertionError where it is not legal or shows the observer something else, ForgottenError as `explain`.
+        """
         deal, masks = self.explain(observer, guess)
         record = {"format": "bvb-record/1", "rules": self.model.rules, "deal": deal, "actions": []}
         state = bvb_core.State.from_record(record, after=0)
@@ -172,8 +177,26 @@ class History:
         return state
 
 
-def match(arrivals: list[Arrival], departures: list[Departure]) -> list[tuple[Arrival, Departure]]:
+class ForgottenError(Exception):
+    """A determinization that could not be only because of when cards of unknown kinds came and left.
+
+    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last card of a
+    hand and draws a new one may be taken to hold the located card still.
+    """
+
+
+def explain_hand(arrivals: list[Arrival], departures: list[Departure]) -> list[tuple[Arrival, Departure]]:
     """Which card left when: a card leaves after it came, and is what everyone knows it to be."""
+    pairs = match(arrivals, departures)
+    if pairs is None:
+        known = [arrival if arrival.kind else replace(arrival, actions=0) for arrival in arrivals]
+        assert match(known, departures), f"{departures} cannot come from {arrivals}"
+        raise ForgottenError
+    return pairs
+
+
+def match(arrivals: list[Arrival], departures: list[Departure]) -> list[tuple[Arrival, Departure]] | None:
+    """One way to pair all of them; None if there is none."""
     assert len(arrivals) == len(departures)
     taken: dict[int, int] = {}  # departure -> arrival
 
@@ -188,8 +211,8 @@ def match(arrivals: list[Arrival], departures: list[Departure]) -> list[tuple[Ar
                     return True
         return False
 
-    for one in range(len(arrivals)):
-        assert assign(one, set()), f"nowhere to go for {arrivals[one]} among {departures}"
+    if not all(assign(one, set()) for one in range(len(arrivals))):
+        return None
     return [(arrivals[one], departures[other]) for other, one in taken.items()]
 
 
