@@ -95,8 +95,8 @@ def play(history: History, folder: Path) -> Game:
     return game
 
 
-def random_tiny_game(rng: random.Random, folder: Path) -> Game:
-    """A game with 12 to 20 cards, played to a random moment, mostly one with masks unknown to others."""
+def new_tiny_game(rng: random.Random, folder: Path) -> Game:
+    """A game with a random deck of 12 to 20 cards."""
     path = folder / "deck.toml"
     players = rng.choice((2, 2, 2, 3))
     while True:
@@ -111,8 +111,13 @@ def random_tiny_game(rng: random.Random, folder: Path) -> Game:
             continue
         if any(cards["piles"]):
             break
-    record = {"format": "bvb-record/1", "rules": rules, "deal": cards, "actions": []}
-    game = start(record, path)
+    return start({"format": "bvb-record/1", "rules": rules, "deal": cards, "actions": []}, path)
+
+
+def random_tiny_game(rng: random.Random, folder: Path) -> Game:
+    """A tiny game, played to a random moment, mostly one with masks unknown to others."""
+    game = new_tiny_game(rng, folder)
+    record = game.model.record()
     policy = Policy(rng)
     lengths = []
     while not game.model.is_over and len(game.model.actions) < 60:
@@ -120,7 +125,7 @@ def random_tiny_game(rng: random.Random, folder: Path) -> Game:
         lengths.append(1 + 8 * _unknown_masks(game.model) ** 3 if not game.model.is_over else 0)
     (length,) = rng.choices(range(1, len(lengths) + 1), lengths)
     actions = game.model.actions[:length]
-    game = start(record, path)
+    game = start(record, folder / "deck.toml")
     for action in actions:
         game.apply(action)
     return game

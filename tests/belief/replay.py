@@ -1,4 +1,4 @@
-"""The public history of a game once more, with other hidden cards: a deal that a determinization could come from."""
+"""The public history of a game once more, from a deal that a determinization could come from."""
 
 import copy
 import math
@@ -41,9 +41,10 @@ class Departure:
 class History:
     """A game in progress, and where all cards came from."""
 
-    def __init__(self, state: bvb_core.State, deck: Deck) -> None:
+    def __init__(self, state: bvb_core.State, deck: Deck, engine_deck: bvb_core.Deck) -> None:
         record = state.to_record()
         self.state = state
+        self.engine_deck = engine_deck
         self.model = Model(record["rules"], record["deal"], deck)
         self.deal = record["deal"]
         self.ids: list[int] = []
@@ -99,8 +100,8 @@ class History:
     def explain(self, observer: Observer, guess: bvb_core.State) -> tuple[dict[str, Any], dict[int, str]]:
         """A deal, and the heads played under masks by number of the action, that lead to a determinization.
 
-        Raises ForgottenError when only knowledge that section 6 does not keep is against it, AssertionError when there
-        is no such deal otherwise.
+        Raises ForgottenError when only what section 6 does not remember is against it, AssertionError when there is
+        no such deal otherwise.
         """
         deal = copy.deepcopy(self.deal)
         views = [guess.observation(seat).to_dict() for seat in self.model.seats]
@@ -159,11 +160,12 @@ class History:
     def replay(self, observer: Observer, guess: bvb_core.State) -> bvb_core.State:
         """The history with the hidden cards of a determinization.
 
-        Raises AssertionError where it is not legal or shows the observer something else, ForgottenError as `explain`.
+        Raises AssertionError where it is not legal or shows the observer something else, ForgottenError as
+        `explain` does.
         """
         deal, masks = self.explain(observer, guess)
         record = {"format": "bvb-record/1", "rules": self.model.rules, "deal": deal, "actions": []}
-        state = bvb_core.State.from_record(record, after=0)
+        state = bvb_core.State.from_record(record, after=0, deck=self.engine_deck)
         for number, (action_id, shown) in enumerate(zip(self.ids, self.events, strict=True), start=1):
             action: int | str = action_id
             if number in masks:
@@ -180,8 +182,8 @@ class History:
 class ForgottenError(Exception):
     """A determinization that could not be only because of when cards of unknown kinds came and left.
 
-    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last card of a
-    hand and draws a new one may be taken to hold the located card still.
+    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last card of
+    a hand and draws a new one may be taken to hold the located card still.
     """
 
 

@@ -1,6 +1,8 @@
 """Determinizations of full games: the observer sees the same, and the history could have been."""
 
 import random
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +13,14 @@ from ..random_play import Policy
 from ..reference.pieces import load_deck
 from ..soak import Tally, fixture_seeds, run_many
 from .draws import read_piles
+from .histories import new_tiny_game
 from .replay import ForgottenError, History
 
 VIEW_SHARE = 0.1
 REPLAY_SHARE = 0.02
 MAX_FORGOTTEN = 0.005  # of replays, which run into what section 6 does not remember
 DECK = load_deck()
+ENGINE_DECK = bvb_core.load_deck()
 
 
 def check_game(seed: int) -> Tally:
@@ -26,7 +30,20 @@ def check_game(seed: int) -> Tally:
         players=rng.randint(2, 5), seed=rng.getrandbits(64), armageddon=rng.random() < 0.3,
         practice=rng.random() < 0.1,
     )  # fmt: skip
-    history = History(state, DECK)
+    return follow(History(state, DECK, ENGINE_DECK), rng)
+
+
+def check_tiny_game(seed: int) -> Tally:
+    """The same with a tiny deck, in which most cards are located or masked at some time."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        game = new_tiny_game(rng, Path(folder))
+        return follow(History(game.state, game.deck, game.engine_deck), rng)
+
+
+def follow(history: History, rng: random.Random) -> Tally:
+    """Play to the end at random."""
+    state = history.state
     policy = Policy(rng)
     tally = Tally({"games": 1})
     while not state.is_terminal:
@@ -39,7 +56,7 @@ def check_game(seed: int) -> Tally:
                     tally += check_replay(history, observer, guess)
         history.apply(policy.choose(state.legal_actions()))
     for observer in history.model.observers:
-        tally += check_replay(history, observer, check_view(state, observer, seed))
+        tally += check_replay(history, observer, check_view(state, observer, rng.getrandbits(64)))
     return tally
 
 
@@ -67,7 +84,9 @@ def check_replay(history: History, observer: int | None, guess: bvb_core.State) 
     for seat in history.model.seats:
         assert cards_seen(replayed, seat) == cards_seen(guess, seat)
     assert read_piles(replayed) == read_piles(guess)
-    return Tally({"replays": 1, "actions replayed": len(history.ids)})
+    masks = sum(not monster["head"]["kind"] for monster in guess.observation(observer).to_dict()["monsters"]
+                if "head" in monster)
+    return Tally({"replays": 1, "actions replayed": len(history.ids), "replays with masks": masks > 0})
 
 
 def cards_seen(state: bvb_core.State, seat: int) -> dict[str, Any]:
@@ -82,7 +101,19 @@ def test_determinizations_of_games() -> None:
     tally = run_many("replay", check_game, [*fixture_seeds("replay"), *range(200)])
     assert tally["views"] > 10_000
     assert tally["replays"] > 3_000
+    assert tally["replays with masks"] > 500
     assert tally["forgotten"] < MAX_FORGOTTEN * tally["replays"]
+
+
+def test_determinizations_of_tiny_games() -> None:
+    tally = run_many("replay-tiny", check_tiny_game, [*fixture_seeds("replay_tiny"), *range(400)])
+    assert tally["replays with masks"] > 300
+    assert tally["forgotten"] < MAX_FORGOTTEN * tally["replays"]
+
+
+@pytest.mark.soak
+def test_determinizations_of_many_tiny_games() -> None:
+    run_many("replay-tiny", check_tiny_game, [*fixture_seeds("replay_tiny"), *range(10_000)], resume=True)
 
 
 @pytest.mark.soak
