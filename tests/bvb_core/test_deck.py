@@ -66,7 +66,8 @@ BROKEN = {
         HEAD + card("tool", "tool") + card("hammer", "tool"), "card hammer: role: tool is taken by tool",
     ),
     "too many kinds of heads": (
-        "".join(card(f"x{n}_head", "head", 'types = ["sea"]') for n in range(9)), "card: role: 9 kinds of head, at most",
+        "".join(card(f"x{n}_head", "head", 'types = ["sea"]') for n in range(9)),
+        "card: role: 9 kinds of head, at most",
     ),
     "too many kinds of torsos": (
         HEAD + "".join(card(f"box{n}", "torso", 'joints = ["neck"]') for n in range(9)), "card: role: 9 kinds of torso",
@@ -175,7 +176,8 @@ def largest(tmp_path: Path) -> Path:
         + card("bear_head", "head", 'types = ["land", "sea", "sky"]\nstrength = 20', 25)
         + "".join(card(f"x{n}_head", "head", 'types = ["sea"]') for n in range(7))
         + "".join(
-            card(f"box{n}", "torso", 'joints = ["neck", "left_shoulder", "right_shoulder", "waist"]', 4) for n in range(8)
+            card(f"box{n}", "torso", 'joints = ["neck", "left_shoulder", "right_shoulder", "waist"]', 4)
+            for n in range(8)
         )
         + card("arm", "arm", count=30) + card("legs", "legs", count=14) + card("tool", "tool", count=20)
         + card("mask", "mask", count=4) + card("hat", "hat", count=20) + card("dismember", "dismember", count=10)
