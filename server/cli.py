@@ -161,6 +161,8 @@ def suggest(
     deck: bvb_core.Deck | None,
 ) -> None:
     """The best move in POSITION, the JSON of an observation ('-' reads it from stdin)."""
+    if server and deck:
+        raise click.UsageError("--deck is for searching here; a server has its own decks")
     if iterations is None and time_ms is None:
         time_ms = 1000
     try:
