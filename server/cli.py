@@ -288,7 +288,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
             else:
                 games += 1
                 actions += len(state.to_record()["actions"])
-        click.echo(f"{file.name}: {games} games with {actions} actions are correct")
+        click.echo(f"{file.name}: {games} game{'s' * (games != 1)} with {actions} actions correct")
     if failed:
         sys.exit(1)
 
