@@ -51,7 +51,10 @@ def test_any_whole_number_is_a_seed() -> None:
 
 def test_a_deck_is_given_by_object_or_path() -> None:
     deck = bvb_core.load_deck(DECKS["tiny"])
-    states = [bvb_core.new_game(players=2, seed=3, deck=given) for given in (deck, DECKS["tiny"], str(DECKS["tiny"]))]
+    states = [
+        bvb_core.new_game(players=2, seed=3, deck=given)
+        for given in (deck, DECKS["tiny"], str(DECKS["tiny"]))
+    ]
     assert states[0] == states[1] == states[2]
     assert states[0].rules["deck"] == deck.id
 
