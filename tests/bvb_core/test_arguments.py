@@ -15,16 +15,18 @@ from .strategies import DECKS
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+WRONG_OPTIONS: dict[str, list[Any]] = {
+    "players": [-1, 0, 1, 6, 1000, 2.0, True],
+    "turn_limit": [-1, 0, 65536, 10.0],
+    "first_player": [-1, 3, True],
+    "armageddon": [0, 1, "no"],
+    "practice": [0, 1, "no"],
+    "seed": [1.5],
+}
+
+
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        *(("players", value) for value in (-1, 0, 1, 6, 1000, 2.0, True)),
-        *(("turn_limit", value) for value in (-1, 0, 65536, 10.0)),
-        *(("first_player", value) for value in (-1, 3, True)),
-        *(("armageddon", value) for value in (0, 1, "no")),
-        *(("practice", value) for value in (0, 1, "no")),
-        ("seed", 1.5),
-    ],
+    ("option", "value"), [(option, value) for option, values in WRONG_OPTIONS.items() for value in values]
 )
 def test_wrong_options_are_named(option: str, value: Any) -> None:
     options: dict[str, Any] = {"players": 3, "seed": 1, option: value}
