@@ -167,6 +167,61 @@ def test_notation_there_and_back(state: Any) -> None:
         assert by_text.events(state.current_player)[0].startswith(str(action))
 
 
+# ---------------------------------------------------------------- symmetry
+
+
+def outlook(state: Any, action: int) -> tuple[Counter[str], int, list[int]]:
+    """What an action leads to, whatever the side or the pile it was played at."""
+    after = state.clone()
+    after.apply(action)
+    verbs = Counter(str(a).split()[0] for a in after.legal_actions())
+    return verbs, len(after.search_action_ids()), after.scores()
+
+
+@quick
+@given(positions())
+def test_moves_of_a_class_are_alike(state: Any) -> None:
+    classes: dict[int, list[Any]] = {}
+    for action in state.legal_actions():
+        classes.setdefault(state.representative(action.id), []).append(action)
+    for chosen, members in classes.items():
+        assert (
+            len({(a.fields()["verb"], a.fields().get("card"), a.fields().get("monster")) for a in members})
+            == 1
+        )
+        if not str(members[0]).startswith("draw"):
+            assert all(outlook(state, a.id) == outlook(state, chosen) for a in members)
+
+
+def test_sides_and_piles_are_symmetric() -> None:
+    """Left and right of a monster with nothing at either, not of one with an arm; and piles of any size."""
+    found = set()
+    for seed in range(150):
+        state = bvb_core.new_game(players=2, seed=seed, first_player=0)
+        for number in range(40):
+            table = {f"m{m['number']}": m for m in state.observation(None).to_dict()["monsters"]}
+            for action in state.legal_actions():
+                match str(action).split():
+                    case ["arm" | "tool" as verb, monster, side]:
+                        parts = table[monster]
+                        other = f"{verb} {monster} {'left' if side == 'right' else 'right'}"
+                        legal = {str(a): a for a in state.legal_actions()}
+                        if not any(parts[f"{s}_{p}"] for s in ("left", "right") for p in ("arm", "tool")):
+                            assert state.representative(action.id) == state.representative(legal[other].id)
+                            found.add((verb, "free"))
+                        elif other in legal and sum(parts[f"{s}_arm"] for s in ("left", "right")) == 1:
+                            assert state.representative(action.id) != state.representative(legal[other].id)
+                            found.add((verb, "taken"))
+            state.apply(state.random_action(number))
+            if state.is_terminal:
+                break
+    assert {("arm", "free"), ("tool", "free")} <= found
+    state = bvb_core.new_game(players=2, seed=1)
+    state.apply("draw 1")
+    draws = [a.id for a in state.legal_actions() if str(a).startswith("draw")]
+    assert len({state.representative(action) for action in draws}) == 1 < len(draws)
+
+
 # ---------------------------------------------------------------- what is illegal
 
 words = st.one_of(
