@@ -100,8 +100,8 @@ class History:
     def explain(self, observer: Observer, guess: bvb_core.State) -> tuple[dict[str, Any], dict[int, str]]:
         """A deal, and the heads played under masks by number of the action, that lead to a determinization.
 
-        Raises ForgottenError when only what section 6 does not remember is against it, AssertionError when there is
-        no such deal otherwise.
+        Raises ForgottenError when only what section 6 does not remember is against it, AssertionError when
+        there is no such deal otherwise.
         """
         deal = copy.deepcopy(self.deal)
         views = [guess.observation(seat).to_dict() for seat in self.model.seats]
@@ -182,8 +182,8 @@ class History:
 class ForgottenError(Exception):
     """A determinization that could not be only because of when cards of unknown kinds came and left.
 
-    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last card of
-    a hand and draws a new one may be taken to hold the located card still.
+    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last
+    card of a hand and draws a new one may be taken to hold the located card still.
     """
 
 
