@@ -22,7 +22,7 @@ DIRECTIVES = {
 }
 if DEBUG:
     SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer", *SANITIZERS]
+    COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG", "-DBVB_DEBUG=1", "-fno-omit-frame-pointer", *SANITIZERS]
     LINK_ARGS = SANITIZERS
 else:
     COMPILE_ARGS = ["-O3", "-DCYTHON_WITHOUT_ASSERTIONS"]

@@ -25,7 +25,7 @@ class Alternative:
     """Moves that it stands for besides itself, such as the same arm on the other side."""
     visits: int
     availability: int
-    """Iterations in which the move was legal; at the root it always is."""
+    """Iterations in which the move could have been chosen, since it was first tried."""
     win_probability: tuple[float, ...]
     """Expected share of the victory, 0 to 1, summing to 1."""
     expected_score: tuple[float, ...]
@@ -110,7 +110,7 @@ class RandomBot:
         _require_turn(observation)
         start = time.perf_counter()
         action = self._random.choice(observation.legal_actions())
-        return Suggestion(action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none")
+        return Suggestion(action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none", tuple(observation.warnings()))
 
 
 class IsmctsBot:
@@ -166,6 +166,7 @@ class IsmctsBot:
             sum(search.iterations for search in searches),
             (time.perf_counter() - start) * 1e3,
             searches[0].stop_reason,
+            tuple(observation.warnings()),
         )
 
     def _search(self, observation: Observation, stop: StopToken | None) -> list[Search]:

@@ -27,6 +27,14 @@ cdef extern from "time.h" nogil:
     int clock_gettime(clockid_t, timespec *)
 
 
+cdef extern from *:
+    """
+    #ifndef BVB_DEBUG
+    #define BVB_DEBUG 0
+    #endif
+    """
+    int BVB_DEBUG
+
 cdef enum:
     MAX_DEPTH = 256        # edges from the root; below them the game is played out
     PV_TRIES = 64          # determinizations that are tried to put a variation into words
@@ -287,6 +295,16 @@ cdef class Search:
             if key != <uint64_t>expected:
                 break
         return words
+
+
+def bytes_per_node(seats: int) -> int:
+    """Memory that one iteration adds to a tree at most."""
+    return bytes_per_entry(seats)
+
+
+def is_debug_build() -> bool:
+    """Whether this was compiled with bounds checks and sanitizers."""
+    return BVB_DEBUG != 0
 
 
 def capacity_for(game: Game, iterations: int | None, memory_mb: int) -> int:

@@ -1,6 +1,7 @@
 """The `bvb` command: checks the installation, then hands over to the command line in `server`."""
 
 import importlib.util
+import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -39,6 +40,7 @@ def main() -> None:
     problem = installation_problem()
     if problem:
         sys.exit(f"bvb: {problem}")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what gRPC logs of failures, our messages say
     from server.cli import main as run
 
     run()

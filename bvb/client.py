@@ -125,7 +125,13 @@ class Client:
 
     def __init__(self, address: str, *, timeout_s: float | None = None) -> None:
         self._timeout_s = timeout_s
-        options: list[tuple[str, Any]] = [("grpc.service_config", json.dumps(RETRIES))]
+        options: list[tuple[str, Any]] = [
+            ("grpc.service_config", json.dumps(RETRIES)),
+            # A retry needs a connection that is tried again as soon.
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+        ]
         if address.startswith(("localhost:", "127.", "[::1]:")):
             options.append(("grpc.enable_http_proxy", 0))
         self._channel = grpc.insecure_channel(address, options)

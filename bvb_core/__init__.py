@@ -16,12 +16,13 @@ except ModuleNotFoundError as error:
     raise
 from bvb_core.bears.deck import Card, Deck, DeckError, load_deck
 from bvb_core.bears.record import RecordError
+from bvb_core.bears.tracker import EventError, Tracker
 from bvb_core.game import CHANCE, TERMINAL, Action, IllegalActionError, ObservationError
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 5
 
 __all__ = [
     "CHANCE", "MAX_PLAYERS", "MIN_PLAYERS", "TERMINAL",
-    "Action", "Card", "Deck", "DeckError", "IllegalActionError", "Observation", "ObservationError", "RecordError", "State",
+    "Action", "Card", "Deck", "DeckError", "EventError", "IllegalActionError", "Observation", "ObservationError", "RecordError", "State", "Tracker",
     "game_for", "load_deck", "new_game",
 ]  # fmt: skip

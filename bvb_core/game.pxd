@@ -50,6 +50,8 @@ cdef struct GameOps:
     void (*returns)(const void *ctx, const void *state, double *shares) noexcept nogil
     # Points as the game stands, one a seat.
     void (*scores)(const void *ctx, const void *state, double *points) noexcept nogil
+    # A uniformly random one of the legal actions.
+    int32_t (*random_action)(const void *ctx, const void *state, Rng *rng) noexcept nogil
     # Play uniformly random legal actions (and chance) to the end of the game; returns the number of actions.
     int32_t (*playout)(const void *ctx, void *state, Rng *rng) noexcept nogil
 

@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Game, State, Observation and Action: the Python face of GameOps, the same for every game."""
 
 from libc.stdint cimport int32_t, uint64_t
@@ -193,6 +194,14 @@ cdef class State:
             raise ValueError("not at a chance node")
         self.game.ops.apply_chance(self.game.ctx, self.data, outcome)
 
+    def random_action(self, seed: int) -> int:
+        """Id of a uniformly random legal action."""
+        cdef Rng rng
+        if self.current_player < 0:
+            raise ValueError("nobody is to move")
+        rng_seed(&rng, seed_bits(seed), PLAYOUT, 1)
+        return self.game.ops.random_action(self.game.ctx, self.data, &rng)
+
     def playout(self, seed: int) -> int:
         """Play uniformly random legal actions to the end; returns their number."""
         cdef Rng rng
@@ -302,6 +311,10 @@ cdef class Observation:
         if self.sample is None:
             self.sample = self.determinize(0)
         return self.sample
+
+    def warnings(self) -> list[str]:
+        """What this observer would know in a game, but does not here, so that the belief is weaker than it could be."""
+        return []
 
     @property
     def current_player(self) -> int:

@@ -5,22 +5,37 @@ This is what `make demo` runs.
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
 
 import ai
 import bvb
 import bvb_core
 
-PLAYERS, SEED, ACTIONS = 3, 7, 90
+PLAYERS = 3
+PARTS = ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat")
 
 
-def position() -> bvb_core.Observation:
-    """What the seat to move knows in the middle of a game between three quick bots."""
-    state = bvb_core.new_game(players=PLAYERS, seed=SEED)
+def moments() -> Iterator[bvb_core.Observation]:
+    """What the seat to move knows, decision by decision, in games between three quick bots."""
     bots = [ai.make_bot("ismcts:iterations=100", seed=seat) for seat in range(PLAYERS)]
-    for _ in range(ACTIONS):
-        seat = state.current_player
-        state.apply(bots[seat].suggest(state.observation(seat)).action)
-    return state.observation(state.current_player)
+    for seed in count(1):
+        state = bvb_core.new_game(players=PLAYERS, seed=seed)
+        while not state.is_terminal:
+            observation = state.observation(state.current_player)
+            yield observation
+            state.apply(bots[state.current_player].suggest(observation).action)
+
+
+def busy(view: dict[str, Any]) -> bool:
+    """Whether a turn begins in which everyone has a monster, two armies wait, and the hand holds a choice."""
+    return (
+        view["actions_used"] == 0
+        and len({monster["owner"] for monster in view["monsters"]}) == PLAYERS
+        and sum(len(army["babies"]) >= 2 for army in view["armies"]) >= 2
+        and len(set(view["players"][view["seat"]]["hand"])) >= 4
+    )
 
 
 def describe(observation: bvb_core.Observation) -> str:
@@ -33,7 +48,7 @@ def describe(observation: bvb_core.Observation) -> str:
         f"  cards in the draw piles   {' '.join(map(str, view['pile_counts']))}",
     ]
     for army in view["armies"]:
-        babies = " ".join(baby.get("kind", "?") for baby in army["babies"]) or "none"
+        babies = " ".join(baby["kind"] or "?" for baby in army["babies"]) or "none"
         lines.append(f"  {army['type']} Babies{'':<{14 - len(army['type'])}}{babies}")
     for seat, player in enumerate(view["players"]):
         hand = " ".join(player["hand"]) or f"{player['hand_count']} cards"
@@ -47,20 +62,19 @@ def describe(observation: bvb_core.Observation) -> str:
     return "\n".join(lines)
 
 
-def monster(view: dict[str, object]) -> str:
+def monster(view: dict[str, Any]) -> str:
     """A monster in one line."""
     head = view.get("head")
-    assert head is None or isinstance(head, dict)
-    shown = "dead" if head is None else head.get("kind", "masked")
-    if head is not None and head["masked"] and "kind" in head:
-        shown += " (masked)"
-    parts = [str(view["torso"])] if view["torso"] else []
-    parts += [part for part in ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat") if view[part]]
+    shown = "dead" if head is None else head["kind"] or "unknown head"
+    if head is not None and head["masked"]:
+        shown += " under a mask"
+    parts = [view["torso"]] if view["torso"] else []
+    parts += [part for part in PARTS if view[part]]
     return f"m{view['number']:<9} {' + '.join([shown, *parts])}"
 
 
 def main() -> None:
-    observation = position()
+    observation = next(view for view in moments() if busy(view.to_dict()))
     print(describe(observation))
     service = subprocess.Popen(
         [sys.executable, "-m", "bvb", "serve", "--port", "0"],

@@ -17,8 +17,8 @@ import ai
 import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
-from server import app, convert
-from server.engine import Engine, Limits
+from server import app, bench, convert
+from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
 
 PROGRESS_INTERVAL_S = 1.0
@@ -35,7 +35,7 @@ class DeckFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
         try:
-            return bvb_core.load_deck(path)
+            return bvb_core.load_deck(str(path))
         except bvb_core.DeckError as error:
             raise click.ClickException(str(error)) from None
 
@@ -60,7 +60,7 @@ def main() -> None:
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1),
+    type=click.IntRange(1, LARGEST["threads"]),
     default=app.cores(),
     show_default="number of cores",
     help="Search threads in all.",
@@ -74,14 +74,14 @@ def main() -> None:
 )
 @click.option(
     "--max-iterations",
-    type=click.IntRange(1),
+    type=click.IntRange(1, LARGEST["iterations"]),
     default=app.default_limits().iterations,
     show_default=True,
     help="Largest number of iterations in a request.",
 )
 @click.option(
     "--max-time-ms",
-    type=click.IntRange(1),
+    type=click.IntRange(1, LARGEST["time_ms"]),
     default=app.default_limits().time_ms,
     show_default=True,
     help="Longest search.",
@@ -127,9 +127,21 @@ def serve(
     )
 )
 @click.argument("position", type=click.File("r", encoding="utf-8"))
-@click.option("--iterations", type=click.IntRange(1), help="Simulated games to search.")
-@click.option("--time-ms", type=click.IntRange(1), help="Milliseconds to search; 1000 without any limit.")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Search threads.")
+@click.option(
+    "--iterations", type=click.IntRange(1, LARGEST["iterations"]), help="Simulated games to search."
+)
+@click.option(
+    "--time-ms",
+    type=click.IntRange(1, LARGEST["time_ms"]),
+    help="Milliseconds to search; 1000 without any limit.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, LARGEST["threads"]),
+    default=1,
+    show_default=True,
+    help="Search threads.",
+)
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed; equal seeds and iterations, equal answers."
 )
@@ -265,7 +277,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
     failed = False
     for file in files:
         games = actions = 0
-        for number, game in enumerate(read_records(file), 1):
+        for number, game in enumerate(read_records(file)):
             try:
                 state = bvb_core.State.from_record(game, deck=deck)
             except bvb_core.RecordError as error:
@@ -279,17 +291,17 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
         sys.exit(1)
 
 
-@main.command(epilog=example("bvb position games.jsonl --game 3 --after 120"))
+@main.command(epilog=example("bvb position games.jsonl --game 2 --after 120"))
 @click.argument("record", type=click.File("r", encoding="utf-8"))
 @click.option(
-    "--game", type=click.IntRange(1), default=1, show_default=True, help="Which game of the file, from 1."
+    "--game", type=click.IntRange(0), default=0, show_default=True, help="Which game of the file, from 0."
 )
 @click.option("--after", type=click.IntRange(0), required=True, help="Number of actions that were taken.")
 @click.option("--seat", type=click.IntRange(0), help="Observer; the seat to move when left out.")
 @deck_option
 def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb_core.Deck | None) -> None:
     """What one seat knows at one moment of the game in RECORD, as JSON."""
-    chosen = next((found for number, found in enumerate(read_records(record), 1) if number == game), None)
+    chosen = next((found for number, found in enumerate(read_records(record)) if number == game), None)
     if chosen is None:
         raise click.ClickException(f"{record.name}: there is no game {game}")
     try:
@@ -303,6 +315,14 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
     if seat >= state.rules["players"]:
         raise click.ClickException(f"there is no seat {seat} in a game of {state.rules['players']} players")
     click.echo(state.observation(seat).to_json())
+
+
+@main.command(name="bench", epilog=example("bvb bench --json > figures.json"))
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def run_bench(as_json: bool) -> None:
+    """Measure the speed of the engine on this machine. Takes some minutes; best when nothing else runs."""
+    figures = bench.run(lambda step: click.echo(step, err=True))
+    click.echo(json.dumps(figures) if as_json else bench.table(figures))
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:

@@ -3,26 +3,28 @@
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 
 import ai
 import bvb_core
+from ai.params import SearchParams
 from bvb.v1 import engine_pb2, observation_pb2
 from server import convert
 from server.errors import invalid
 
-DEADLINE_MARGIN_MS = 50
-UNLIMITED = 2**31 - 1
+INT32_MAX = 2**31 - 1
+# The largest values that a search takes.
+LARGEST = {parameter.name: int(parameter.metadata["high"]) for parameter in fields(SearchParams)}
 
 
 @dataclass(frozen=True)
 class Limits:
     """The most that one request may ask for."""
 
-    iterations: int = UNLIMITED
-    time_ms: int = UNLIMITED
-    threads: int = UNLIMITED
+    iterations: int = LARGEST["iterations"]
+    time_ms: int = LARGEST["time_ms"]
+    threads: int = LARGEST["threads"]
     request_bytes: int = 256 * 1024
 
     def to_proto(self) -> engine_pb2.Limits:
@@ -78,7 +80,7 @@ class Engine:
             ("budget.iterations", budget.iterations, self.limits.iterations),
             ("budget.time_ms", budget.time_ms, self.limits.time_ms),
             ("threads", request.threads, self.limits.threads),
-            ("multi_pv", request.multi_pv, UNLIMITED),
+            ("multi_pv", request.multi_pv, INT32_MAX),
         ):
             if value < 0:
                 raise invalid(field, f"{value} is negative", "OUT_OF_RANGE")
@@ -100,10 +102,11 @@ class Engine:
     ) -> engine_pb2.SuggestMoveResponse:
         """The answer when the budget is used up, the token is stopped, or just before `deadline`,
         a time of time.monotonic()."""
-        time_ms = min(search.time_ms or UNLIMITED, self.limits.time_ms)
+        time_ms = min(search.time_ms or self.limits.time_ms, self.limits.time_ms)
         if deadline is not None:
-            left_ms = int(1000 * (deadline - time.monotonic())) - DEADLINE_MARGIN_MS
-            time_ms = max(1, min(time_ms, left_ms))
+            left_ms = int(1000 * (deadline - time.monotonic()))
+            reserve_ms = min(max(50, left_ms // 10), 1000)  # for the way back
+            time_ms = max(1, min(time_ms, left_ms - reserve_ms))
         spec = f"ismcts:time_ms={time_ms}:threads={search.threads}"
         if search.iterations:
             spec += f":iterations={search.iterations}"

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -13,7 +13,8 @@ from server import errors
 
 log = logging.getLogger(__name__)
 
-Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Request = TypeVar("Request")
+Response = TypeVar("Response")
 
 
 class Guard(grpc.aio.ServerInterceptor):
@@ -22,14 +23,16 @@ class Guard(grpc.aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
+        continuation: Callable[
+            [grpc.HandlerCallDetails], Awaitable["grpc.RpcMethodHandler[Request, Response] | None"]
+        ],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler:
+    ) -> "grpc.RpcMethodHandler[Request, Response] | None":
         handler = await continuation(handler_call_details)
         if handler is None or handler.unary_unary is None:
             return handler
-        answer = handler.unary_unary
-        parse = handler.request_deserializer
+        answer: Any = handler.unary_unary  # a coroutine function here, which the type stubs do not know
+        parse: Any = handler.request_deserializer
 
         def deserialize(data: bytes) -> Any:
             try:
@@ -37,7 +40,7 @@ class Guard(grpc.aio.ServerInterceptor):
             except DecodeError as error:
                 return error  # raised here, it would reach the client as UNKNOWN
 
-        async def guarded(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+        async def guarded(request: Any, context: Any) -> Any:
             try:
                 if isinstance(request, DecodeError):
                     raise errors.malformed()

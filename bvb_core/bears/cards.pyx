@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Compiles a validated deck and the options into the context of the rules functions."""
 
 from libc.stdlib cimport free, malloc

@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Actions and events as text (rules, section 7). `names` are card ids by code."""
 
 from bvb_core.bears.deck import TYPES

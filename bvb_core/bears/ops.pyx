@@ -1,8 +1,9 @@
+# cython: boundscheck=True, wraparound=True
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import functools
 import hashlib
@@ -12,12 +13,12 @@ from bvb_core.bears.belief cimport (
     Belief, determinize, prepare_belief,
 )
 from bvb_core.bears.cards cimport (
-    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
+    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
 from bvb_core.bears.cards import card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
-from bvb_core.bears.moves cimport legal_actions, random_act, representative, search_actions
+from bvb_core.bears.moves cimport act_id, legal_actions, random_act, representative, search_actions
 from bvb_core.bears.notation cimport event_lines, text_of
 from bvb_core.bears.notation import action_fields, head_name
 from bvb_core.bears.observe cimport observe
@@ -26,9 +27,6 @@ from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
-from bvb_core.game cimport Game as BaseGame
-from bvb_core.game cimport Observation as BaseObservation
-from bvb_core.game cimport State as BaseState
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
 
@@ -76,12 +74,25 @@ cdef void op_scores(const void *ctx, const void *state, double *points) noexcept
         points[p] = (<const StateStruct *>state).score[p]
 
 
+cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noexcept nogil:
+    cdef Act act = random_act(<const Ctx *>ctx, <const StateStruct *>state, rng)
+    return act_id(<const Ctx *>ctx, act.verb, act.a, act.b, act.c)
+
+
 cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
     cdef StateStruct *s = <StateStruct *>state
     cdef int32_t n = 0
+    if s.reason != RUNNING:
+        return 0
+    # Who has located what plays no part in what is legal; at the end of a playout nobody has located anything.
+    memset(s.located, 0, sizeof(s.located))
+    memset(s.facts, 0, sizeof(s.facts))
+    s.n_facts = 0
+    s.untracked = 1
     while s.reason == RUNNING:
         apply_act(<const Ctx *>ctx, s, random_act(<const Ctx *>ctx, s, rng))
         n += 1
+    s.untracked = 0
     return n
 
 
@@ -138,14 +149,6 @@ class Action(BaseAction):
 cdef class Game(BaseGame):
     """Bears vs Babies for a number of players, with deck and options. Made by `game_for`, one object for equal rules."""
 
-    cdef Ctx context
-    cdef readonly object deck
-    cdef readonly bint armageddon, practice
-    cdef readonly int turn_limit
-    cdef readonly list names           # card ids by code
-    cdef readonly dict codes           # and back
-    cdef readonly dict heads           # card ids of heads by their word in the notation
-
     state_type = State
     observation_type = Observation
 
@@ -177,6 +180,7 @@ cdef class Game(BaseGame):
             apply_chance=NULL,
             returns=op_returns,
             scores=op_scores,
+            random_action=op_random_action,
             playout=op_playout,
             observe=op_observe,
             prepare_belief=op_prepare_belief,
@@ -318,9 +322,6 @@ def game_for(
 
 cdef class State(BaseState):
     """A game of Bears vs Babies with every hidden card, and its history where it is known."""
-
-    cdef bytes start           # the state after the deal, None where the history is not known
-    cdef list history          # ids of the actions since
 
     def __init__(self, game: Game) -> None:
         self.history = []
@@ -528,6 +529,29 @@ cdef class Observation(BaseObservation):
     def current_player(self) -> int:
         cdef StateStruct *s = &(<View *>self.data).state
         return s.current if s.reason == RUNNING else TERMINAL_NODE
+
+    def warnings(self) -> list[str]:
+        """What every observer of a game knows and this observation leaves out, with the field where it belongs."""
+        cdef const StateStruct *s = &(<View *>self.data).state
+        cdef Game game = self.game
+        cdef int t, i, kind = game.context.dealt_head, traced = 0
+        warnings = []
+        for t in range(N_TYPES):
+            for i in range(s.n_army[t]):
+                if not s.army_known[t][i]:
+                    warnings.append(
+                        f"armies[{t}].babies[{i}].seen_by: nobody is said to have seen this Baby, though a player drew it")
+        if kind != NONE:
+            # Each dealt head is in sight or located.
+            for i in range(s.n_facts):
+                traced += s.facts[i].kind == kind
+            traced += s.discard[kind] + (s.hand[<int>self.seat][kind] if self.seat is not None else 0)
+            for i in range(N_SLOTS):
+                traced += s.slots >> i & 1 and s.monsters[i].head == kind
+            if traced < game.context.players:
+                warnings.append(
+                    f"players[].located: every player was dealt a {game.names[kind]}, but only {traced} are in sight or located")
+        return warnings
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of bvb.v1.Observation, every field present that can be."""

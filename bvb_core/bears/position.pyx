@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True
 """Views as the JSON form of bvb.v1.Observation, and back with every check."""
 
 from libc.string cimport memset

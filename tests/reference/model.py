@@ -22,8 +22,13 @@ class Model:
     """A game in progress: `rules` and `deal` as in a game record."""
 
     def __init__(self, rules: dict[str, Any], deal: dict[str, Any], deck: Deck) -> None:
-        self.rules = {"armageddon": False, "practice": False, "turn_limit": DEFAULT_TURN_LIMIT,
-                      "deck": deck.id, **rules}
+        self.rules = {
+            "armageddon": False,
+            "practice": False,
+            "turn_limit": DEFAULT_TURN_LIMIT,
+            "deck": deck.id,
+            **rules,
+        }
         self.deal = copy.deepcopy(deal)
         self.deck = deck
         self.players: int = rules["players"]
@@ -32,8 +37,9 @@ class Model:
 
         self.hands = [Counter(hand) for hand in deal["hands"]]
         self.piles = [list(pile) for pile in deal["piles"]]
-        self.armies = {army: [Baby(baby["kind"], {baby["seat"]}) for baby in deal["armies"][army]]
-                       for army in TYPES}
+        self.armies = {
+            army: [Baby(baby["kind"], {baby["seat"]}) for baby in deal["armies"][army]] for army in TYPES
+        }
         self.monsters: dict[int, Monster] = {}
         self.next_monster = 1
         self.discard: Counter[str] = Counter()
@@ -318,8 +324,14 @@ class Model:
         self.actions_used += 1
         self._hand()[kind] -= 1
         for observer in self.observers:
-            self._settle(observer, [located for located in self.located[observer]
-                                    if located.holder == self.current_player and located.kind == kind])
+            self._settle(
+                observer,
+                [
+                    located
+                    for located in self.located[observer]
+                    if located.holder == self.current_player and located.kind == kind
+                ],
+            )
 
     def _play_and_discard(self, role: str) -> None:
         kind = self._only(role)
@@ -439,8 +451,12 @@ class Model:
     def result(self) -> dict[str, Any] | None:
         if not self.is_over:
             return None
-        return {"scores": self.scores(), "babies": self.babies(), "winners": self.winners(),
-                "reason": self.reason}
+        return {
+            "scores": self.scores(),
+            "babies": self.babies(),
+            "winners": self.winners(),
+            "reason": self.reason,
+        }
 
     # ------------------------------------------------------------ knowledge (section 6)
 
@@ -484,8 +500,9 @@ class Model:
 
     # ------------------------------------------------------------ views (sections 6 to 8)
 
-    def _show(self, line: str, viewers: set[Observer] | set[Seat] | None = None,
-              otherwise: str | None = None) -> None:
+    def _show(
+        self, line: str, viewers: set[Observer] | set[Seat] | None = None, otherwise: str | None = None
+    ) -> None:
         for observer in self.observers:
             if viewers is None or observer in viewers:
                 self._shown[observer].append(line)
@@ -499,51 +516,75 @@ class Model:
     def observation(self, observer: Observer) -> dict[str, Any]:
         """What this observer knows, as the canonical JSON of bvb.v1.Observation."""
         view: dict[str, Any] = {
-            "rules": {key: self.rules[key] for key in
-                      ("players", "first_player", "armageddon", "practice", "turn_limit", "deck")},
+            "rules": {
+                key: self.rules[key]
+                for key in ("players", "first_player", "armageddon", "practice", "turn_limit", "deck")
+            },
             "turn_number": self.turn_number,
             "actions_used": self.actions_used,
-            "pending": "PENDING_WILD_PROVOKE_" + self.pending.upper() if self.pending
-                       else "PENDING_UNSPECIFIED",
+            "pending": "PENDING_WILD_PROVOKE_" + self.pending.upper()
+            if self.pending
+            else "PENDING_UNSPECIFIED",
             "pile_counts": [len(pile) for pile in self.piles],
-            "armies": [{"type": army, "babies": [self._view_baby(baby, observer)
-                                                 for baby in self.armies[army]]} for army in TYPES],
+            "armies": [
+                {"type": army, "babies": [self._view_baby(baby, observer) for baby in self.armies[army]]}
+                for army in TYPES
+            ],
             "players": [self._view_player(seat, observer) for seat in self.seats],
             "monsters": [self._view_monster(monster, observer) for monster in self._table()],
             "next_monster": self.next_monster,
             "discard": self.deck.ordered(self.discard.elements()),
         }
-        optional = {"seat": observer, "current_player": self.current_player,
-                    "final_turns_left": self.final_turns_left, "result": self.result()}
+        optional = {
+            "seat": observer,
+            "current_player": self.current_player,
+            "final_turns_left": self.final_turns_left,
+            "result": self.result(),
+        }
         view.update({key: value for key, value in optional.items() if value is not None})
         return view
 
     def _view_baby(self, baby: Baby, observer: Observer) -> dict[str, Any]:
         known = baby.public or observer in baby.seen_by
-        return {"kind": baby.kind if known else "",
-                "seen_by": [] if baby.public else sorted(baby.seen_by), "public": baby.public}
+        return {
+            "kind": baby.kind if known else "",
+            "seen_by": [] if baby.public else sorted(baby.seen_by),
+            "public": baby.public,
+        }
 
     def _view_player(self, seat: Seat, observer: Observer) -> dict[str, Any]:
         hand = list(self.hands[seat].elements())
-        located = [{"kind": fact.kind, "masks": self._numbers(fact.masks)}
-                   for fact in self.located[observer] if fact.holder == seat]
-        return {"hand_count": len(hand),
-                "hand": self.deck.ordered(hand) if seat == observer else [],
-                "located": sorted(located, key=lambda fact: (self.deck.order(fact["kind"]), fact["masks"])),
-                "collected": self.deck.ordered(self.collected[seat])}
+        located = [
+            {"kind": fact.kind, "masks": self._numbers(fact.masks)}
+            for fact in self.located[observer]
+            if fact.holder == seat
+        ]
+        return {
+            "hand_count": len(hand),
+            "hand": self.deck.ordered(hand) if seat == observer else [],
+            "located": sorted(located, key=lambda fact: (self.deck.order(fact["kind"]), fact["masks"])),
+            "collected": self.deck.ordered(self.collected[seat]),
+        }
 
     def _view_monster(self, monster: Monster, observer: Observer) -> dict[str, Any]:
-        view: dict[str, Any] = {"number": monster.number, "owner": monster.owner,
-                                "torso": monster.torso or ""}
+        view: dict[str, Any] = {
+            "number": monster.number,
+            "owner": monster.owner,
+            "torso": monster.torso or "",
+        }
         view.update({slot: monster.has(slot) for slot in SLOTS if slot not in ("head", "torso")})
         if monster.head:
             view["head"] = self._view_head(monster.head, observer)
         return view
 
     def _view_head(self, head: Head, observer: Observer) -> dict[str, Any]:
-        return {"kind": head.kind if head.known_to(observer) else "", "masked": head.masked,
-                "seen_by": [] if head.public else sorted(head.seen_by), "public": head.public,
-                "excluded_types": [army for army in TYPES if army in head.excluded and not head.public]}
+        return {
+            "kind": head.kind if head.known_to(observer) else "",
+            "masked": head.masked,
+            "seen_by": [] if head.public else sorted(head.seen_by),
+            "public": head.public,
+            "excluded_types": [army for army in TYPES if army in head.excluded and not head.public],
+        }
 
     def _numbers(self, masks: list[Head]) -> list[int]:
         return [monster.number for monster in self._table() if monster.head in masks]
@@ -551,8 +592,12 @@ class Model:
     def record(self, legal: bool = False) -> dict[str, Any]:
         """The game so far in the record format, with the lists of legal actions if asked for."""
         record: dict[str, Any] = {
-            "format": "bvb-record/1", "rules": dict(self.rules), "deal": copy.deepcopy(self.deal),
-            "actions": list(self.actions), "result": self.result()}
+            "format": "bvb-record/1",
+            "rules": dict(self.rules),
+            "deal": copy.deepcopy(self.deal),
+            "actions": list(self.actions),
+            "result": self.result(),
+        }
         if legal:
             record["legal"] = [list(actions) for actions in self.legal_lists]
         return record

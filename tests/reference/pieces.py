@@ -39,8 +39,9 @@ class Card:
 class Deck:
     """The card table. `id` is "standard" or "sha256:" and the digest of the deck file."""
 
-    def __init__(self, entries: list[dict[str, Any]], name: str = "standard",
-                 deck_id: str = "standard") -> None:
+    def __init__(
+        self, entries: list[dict[str, Any]], name: str = "standard", deck_id: str = "standard"
+    ) -> None:
         self.name = name
         self.id = deck_id
         self.cards = {entry["id"]: _card(entry) for entry in entries}
@@ -60,14 +61,27 @@ class Deck:
 
     def full(self, practice: bool) -> Counter[str]:
         """All cards that are in a game."""
-        return Counter({card.id: card.count for card in self.cards.values()
-                        if card.count and (not practice or card.role in PRACTICE_ROLES)})
+        return Counter(
+            {
+                card.id: card.count
+                for card in self.cards.values()
+                if card.count and (not practice or card.role in PRACTICE_ROLES)
+            }
+        )
 
 
 def _card(entry: dict[str, Any]) -> Card:
-    return Card(entry["id"], entry["count"], entry["role"], entry.get("strength", 0),
-                frozenset(entry.get("types", ())), entry.get("type", ""), entry.get("points", 0),
-                frozenset(entry.get("joints", ())), frozenset(entry.get("sockets", ())))
+    return Card(
+        entry["id"],
+        entry["count"],
+        entry["role"],
+        entry.get("strength", 0),
+        frozenset(entry.get("types", ())),
+        entry.get("type", ""),
+        entry.get("points", 0),
+        frozenset(entry.get("joints", ())),
+        frozenset(entry.get("sockets", ())),
+    )
 
 
 def load_deck(path: Path | str = STANDARD_DECK) -> Deck:
@@ -132,7 +146,7 @@ def split(stock: list[str]) -> list[list[str]]:
     start = 0
     for pile in range(3):
         size = (len(stock) + 2 - pile) // 3
-        piles.append(stock[start:start + size])
+        piles.append(stock[start : start + size])
         start += size
     return piles
 

@@ -37,14 +37,29 @@ def standard() -> dict[str, Any]:
     for kind, count, strength, types in HEADS:
         cards.append({"id": kind, "count": count, "role": "head", "strength": strength, "types": types})
     for kind, count, strength, joints, sockets in TORSOS:
-        cards.append({"id": kind, "count": count, "role": "torso", "strength": strength,
-                      "joints": joints, "sockets": sockets})
+        cards.append(
+            {
+                "id": kind,
+                "count": count,
+                "role": "torso",
+                "strength": strength,
+                "joints": joints,
+                "sockets": sockets,
+            }
+        )
     for kind, count, strength, sockets in PARTS:
         cards.append({"id": kind, "count": count, "role": kind, "strength": strength, "sockets": sockets})
     for baby_type in LAND_SEA_SKY:
         for points, count in enumerate(BABY_COUNTS):
-            cards.append({"id": f"{baby_type}_baby_{points}", "count": count, "role": "baby",
-                          "type": baby_type, "points": points})
+            cards.append(
+                {
+                    "id": f"{baby_type}_baby_{points}",
+                    "count": count,
+                    "role": "baby",
+                    "type": baby_type,
+                    "points": points,
+                }
+            )
     for kind, count in ACTION_CARDS:
         cards.append({"id": kind, "count": count, "role": kind})
     return {"name": "standard", "card": cards}

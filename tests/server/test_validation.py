@@ -161,7 +161,7 @@ def set_army_type(p: Position) -> str:
 
 def set_seen_by(p: Position) -> str:
     p["armies"][0]["babies"] = [{"kind": "", "seen_by": [7], "public": False}]
-    return "armies[0].babies[0].seen_by"
+    return "armies[0].babies[0].seen_by[0]"
 
 
 def set_discard(p: Position) -> str:

@@ -12,15 +12,44 @@ TYPES = ("land", "sea", "sky")
 HAND_SIZE = 5
 PRACTICE_ONLY_OUT = {"tool", "hat", "mask", "swap", "dismember", "lullaby", "wild_provoke"}
 FILLING = (
-    "legs", "arm", "crossroad_torso", "mini_arm_torso", "mini_body", "armless_body",
-    "land_head", "sea_head", "sky_head", "tool", "hat", "mask", "swap", "dismember", "lullaby",
-    *(f"{army}_baby_{points}" for army in TYPES for points in range(4)), "wild_provoke", "bear_head",
+    "legs",
+    "arm",
+    "crossroad_torso",
+    "mini_arm_torso",
+    "mini_body",
+    "armless_body",
+    "land_head",
+    "sea_head",
+    "sky_head",
+    "tool",
+    "hat",
+    "mask",
+    "swap",
+    "dismember",
+    "lullaby",
+    *(f"{army}_baby_{points}" for army in TYPES for points in range(4)),
+    "wild_provoke",
+    "bear_head",
 )
 NOT_IN_HANDS = re.compile(r"_baby_|^wild_provoke$|^bear_head$")
 STANDARD_COUNTS = {
-    "bear_head": 5, "land_head": 7, "sea_head": 7, "sky_head": 7, "crossroad_torso": 9, "mini_arm_torso": 3,
-    "mini_body": 3, "armless_body": 2, "legs": 7, "arm": 10, "tool": 5, "hat": 3, "mask": 3, "swap": 2,
-    "dismember": 3, "lullaby": 2, "wild_provoke": 2,
+    "bear_head": 5,
+    "land_head": 7,
+    "sea_head": 7,
+    "sky_head": 7,
+    "crossroad_torso": 9,
+    "mini_arm_torso": 3,
+    "mini_body": 3,
+    "armless_body": 2,
+    "legs": 7,
+    "arm": 10,
+    "tool": 5,
+    "hat": 3,
+    "mask": 3,
+    "swap": 2,
+    "dismember": 3,
+    "lullaby": 2,
+    "wild_provoke": 2,
     **{f"{army}_baby_{points}": count for army in TYPES for points, count in enumerate((1, 3, 3, 2))},
 }
 
@@ -96,16 +125,25 @@ class Setup:
     def rules(self) -> dict[str, Any]:
         text = self.deck_text()
         deck = "standard" if text is None else "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-        return {"players": self.players, "first_player": self.first, "armageddon": False, "practice": False,
-                "turn_limit": 500, "deck": deck, **self.options}
+        return {
+            "players": self.players,
+            "first_player": self.first,
+            "armageddon": False,
+            "practice": False,
+            "turn_limit": 500,
+            "deck": deck,
+            **self.options,
+        }
 
     def deal(self) -> dict[str, Any]:
         """The whole deal: what the transcript says, and filling."""
         stock = Counter(STANDARD_COUNTS if self.counts is None else self.counts)
         if self.practice:
             stock = Counter({kind: n for kind, n in stock.items() if kind not in PRACTICE_ONLY_OUT})
-        hands = [[*([] if self.practice else ["bear_head"]), *self.hands.get(seat, [])]
-                 for seat in range(self.players)]
+        hands = [
+            [*([] if self.practice else ["bear_head"]), *self.hands.get(seat, [])]
+            for seat in range(self.players)
+        ]
         stock.subtract(kind for cards in [*hands, *self.piles] for kind in cards)
         stock.subtract(baby["kind"] for army in self.armies.values() for baby in army)
         if min(stock.values()) < 0:
@@ -143,8 +181,13 @@ class Transcript:
 
     def record(self) -> dict[str, Any]:
         """The game before its first action, as a game record."""
-        return {"format": "bvb-record/1", "rules": self.rules, "deal": self.deal, "actions": [],
-                "result": None}
+        return {
+            "format": "bvb-record/1",
+            "rules": self.rules,
+            "deal": self.deal,
+            "actions": [],
+            "result": None,
+        }
 
     def play(self, engine: Engine) -> None:
         """Play and check all lines. Raises Mismatch at the first that does not hold."""

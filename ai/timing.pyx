@@ -1,0 +1,67 @@
+"""Timed loops without Python in them, for `bvb bench`."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+import time
+
+from bvb_core.game cimport Game, Observation, State, seed_bits
+from bvb_core.rng cimport DETERMINIZATION, PLAYOUT, Rng, rng_below, rng_seed
+
+
+def time_playouts(State start, seed: int, count: int) -> tuple[float, int]:
+    """Random playouts from copies of a state: (seconds, actions)."""
+    cdef Game game = start.game
+    cdef State state = start.clone()
+    cdef Rng rng
+    cdef int64_t actions = 0, i, n = count
+    rng_seed(&rng, seed_bits(seed), PLAYOUT, 0)
+    begin = time.perf_counter()
+    with nogil:
+        for i in range(n):
+            memcpy(state.data, start.data, game.ops.state_size)
+            actions += game.ops.playout(game.ctx, state.data, &rng)
+    return time.perf_counter() - begin, actions
+
+
+def time_determinize(Observation observation, seed: int, count: int) -> float:
+    """Determinizations from one prepared belief: seconds."""
+    cdef Game game = observation.game
+    cdef State state = observation.any_state().clone()
+    cdef void *belief = observation.prepared()
+    cdef Rng rng
+    cdef int64_t i, n = count
+    rng_seed(&rng, seed_bits(seed), DETERMINIZATION, 0)
+    begin = time.perf_counter()
+    with nogil:
+        for i in range(n):
+            game.ops.determinize(game.ctx, belief, &rng, state.data)
+    return time.perf_counter() - begin
+
+
+def time_shuffle(cards: int, seed: int, count: int) -> float:
+    """A plain shuffle and deal of so many cards into another array, the yardstick of determinizations: seconds."""
+    cdef int size = cards, i, j
+    cdef int64_t k, n = count
+    cdef Rng rng
+    cdef uint8_t *deck = <uint8_t *>calloc(2 * size, 1)
+    cdef uint8_t *dealt = deck + size
+    cdef uint8_t kept
+    if deck == NULL:
+        raise MemoryError
+    for i in range(size):
+        deck[i] = i
+    rng_seed(&rng, seed_bits(seed), DETERMINIZATION, 1)
+    begin = time.perf_counter()
+    with nogil:
+        for k in range(n):
+            for i in range(size - 1, -1, -1):
+                j = rng_below(&rng, i + 1)
+                kept = deck[j]
+                deck[j] = deck[i]
+                deck[i] = kept
+                dealt[i] = kept
+    elapsed = time.perf_counter() - begin
+    free(deck)
+    return elapsed
