@@ -76,7 +76,7 @@ def check_view(state: bvb_core.State, observer: int | None, seed: int) -> bvb_co
 def check_replay(history: History, observer: int | None, guess: bvb_core.State) -> Tally:
     """The public history leads to the determinization."""
     if guess.current_player != bvb_core.TERMINAL and not guess.legal_actions():
-        # A Wild Provoke that waits tells of a monster its player can name an army for; section 6 leaves it out.
+        # A waiting Wild Provoke tells that its player can name an army; section 6 leaves this out.
         assert guess.observation(observer).to_dict()["pending"] != "PENDING_UNSPECIFIED"
         assert observer != guess.current_player
         return Tally({"pending without an army": 1})
