@@ -10,6 +10,7 @@ import pytest
 
 import bvb_core
 from ai import make_bot
+from bvb_core.bears.ops import Action
 
 from .belief.draws import read_piles
 from .belief.histories import new_tiny_game
@@ -128,7 +129,7 @@ def check_actions(
     return tally
 
 
-def shown_as(action: bvb_core.Action, own: bool) -> str:
+def shown_as(action: Action, own: bool) -> str:
     words = str(action).split()
     if words[0] == "mask" and not own:
         words[1] = "?"
@@ -140,7 +141,7 @@ def public(state: bvb_core.State) -> tuple[Any, ...]:
     return view["pending"], view.get("current_player"), view["turn_number"], state.result()
 
 
-def depends_on_hidden_cards(view: dict[str, Any], action: bvb_core.Action, own: bool) -> bool:
+def depends_on_hidden_cards(view: dict[str, Any], action: Action, own: bool) -> bool:
     """Whether cards that the observer does not see decide what an action of the player to move shows them."""
     fields = action.fields()
     verb = fields["verb"]

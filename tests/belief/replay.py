@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import bvb_core
+from bvb_core.bears.ops import Action
 
 from ..reference.model import Model
 from ..reference.pieces import TYPES, Baby, Deck, Head, head_name
@@ -61,7 +62,7 @@ class History:
         for army in TYPES:
             self._babies += [(("armies", army, i), baby) for i, baby in enumerate(self.model.armies[army])]
 
-    def apply(self, action: bvb_core.Action) -> None:
+    def apply(self, action: Action) -> None:
         seat = self.state.current_player
         self.state.apply(action)
         armies = {army: list(babies) for army, babies in self.model.armies.items()}
