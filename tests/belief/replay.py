@@ -90,8 +90,9 @@ class History:
             if role not in ("baby", "wild_provoke"):
                 self._arrivals[seat].append(Arrival(number, None, card))
         elif verb == "mask":
-            monster = fields.get("monster", self.model.next_monster - 1)
-            head = self.model.monsters[monster].head
+            monster = self.model.monsters.get(fields.get("monster", self.model.next_monster - 1))
+            # Armageddon may follow at once and discard it.
+            head = monster.head if monster else Head(card, masked=True, public=True)
             assert head is not None
             self._departures[seat].append((number, "mask"))
             self._masked.append((number, seat, head))
