@@ -40,9 +40,7 @@ def refused(call: Callable[[], object]) -> bvb.Error:
         ({"iterations": 1, "multi_pv": -2}, "multi_pv", "OUT_OF_RANGE"),
     ],
 )
-def test_request_fields(
-    service: Service, position: Position, options: dict[str, int], field: str, reason: str
-) -> None:
+def test_request_fields(service: Service, position: Position, options: dict[str, int], field: str, reason: str) -> None:
     error = refused(lambda: service.client.suggest_move(position, **options))
     assert ([violation.field for violation in error.violations], error.reason) == ([field], reason)
 
