@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
 from libc.stdint cimport int32_t, uint64_t
@@ -234,8 +234,11 @@ cdef class Game(BaseGame):
 
     def new_game(self, seed: int, first_player: int | None = None) -> State:
         """A new game; the first player is drawn from the seed when not given."""
-        if first_player is not None and not 0 <= first_player < self.context.players:
-            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player}")
+        if first_player is not None and (
+            isinstance(first_player, bool) or not isinstance(first_player, int)
+            or not 0 <= first_player < self.context.players
+        ):
+            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player!r}")
         self.check_deck()
         cdef State state = State(self)
         cdef StateStruct *s = <StateStruct *>state.data
@@ -280,24 +283,26 @@ cdef class Game(BaseGame):
     cpdef str action_text(self, BaseState state, int32_t action):
         return text_of(self.names, &self.context, <const StateStruct *>state.data, action)
 
-    cpdef str belief_problem(self, BaseObservation observation, int32_t code):
+    cpdef tuple belief_problem(self, BaseObservation observation, int32_t code):
         cdef const Belief *belief = <const Belief *>observation.belief
         cdef int where = belief.where
-        others = [p for p in range(self.players) if p != observation.seat]
         if code == TOO_MANY_CARDS:
-            return f"players: more than the {self.context.count[where]} copies of {self.names[where]} that are in the deck"
+            return "players", (
+                f"more than the {self.context.count[where]} copies of {self.names[where]} in the deck are seen or located")
         if code == ARMY_TOO_LARGE:
-            return (f"armies[{where}].babies: more Babies of unknown kind than the {belief.n_unseen[where]} "
-                    f"{TYPES[where]} Babies that have not been seen")
+            return f"armies[{where}].babies", (
+                f"more of unknown kind than the {belief.n_unseen[where]} {TYPES[where]} Babies that have not been seen")
         if code == HAND_TOO_SMALL:
-            return f"players[{where}].hand_count: fewer cards than are located in this hand"
+            return f"players[{where}].hand_count", "fewer cards than are located in this hand"
         if code == CARDS_DO_NOT_ADD_UP:
-            many = "too few" if where > 0 else "too many"
-            return (f"players[{others[0]}].hand_count: hidden cards do not add up: the hands of others, pile_counts, unknown "
-                    f"Babies and masked heads hold {abs(where)} cards {many} for the cards that have not been seen")
+            fields = [f"players[{p}].hand_count" for p in range(self.players) if p != observation.seat]
+            return fields[0], (
+                f"hidden cards do not add up: hands of others, piles, unknown Babies and masked heads are {abs(where)} "
+                f"{'fewer' if where > 0 else 'more'} than the cards that have not been seen"
+            ), (*fields[1:], "pile_counts")
         if code == TOO_MANY_CHOICES:
-            return "players: too many located heads that could be under masks"
-        return "monsters: the unseen cards cannot be assigned to masks, hands and piles in any way"
+            return "players", "too many located heads that could be under masks"
+        return "monsters", "the unseen cards cannot be assigned to masks, hands and piles in any way"
 
 
 @functools.lru_cache(maxsize=256)
@@ -354,6 +359,7 @@ cdef class State(BaseState):
         return {"scores": self.scores(), "babies": self.babies(), "winners": self.winners(), "reason": self.reason}
 
     def action(self, action_id: int) -> Action:
+        self.game.check_id(action_id)
         return Action(action_id, self.game.action_text(self, action_id), (<Game>self.game).heads)
 
     def _apply_id(self, action_id: int) -> None:
