@@ -21,9 +21,9 @@ def refused(call: Callable[[], object]) -> bvb.Error:
     error = caught.value
     assert error.code == grpc.StatusCode.INVALID_ARGUMENT
     assert error.reason
-    for violation in error.violations:
-        assert violation.description
-        assert error.message == f"{violation.field}: {violation.description}"
+    assert all(violation.description for violation in error.violations)
+    if error.violations:
+        assert error.message == f"{error.violations[0].field}: {error.violations[0].description}"
     return error
 
 
