@@ -23,6 +23,7 @@ from server import convert
 from server.play_story import narrate
 from server.play_table import (
     THEME,
+    VERBS,
     Words,
     board,
     counted,
@@ -44,22 +45,27 @@ HUMAN = "human"
 HINTS = 5
 
 HELP = """\
-Type a move by its number or in notation, as in `draw 2` or `arm m1 left`; beginnings
-of words are enough where one move fits (`p se` for `provoke sea`), and Tab completes.
+Type a move by its number or in notation, as in `draw 2` or `arm m1 left`.
+Beginnings of words are enough where one move fits (`pr se` for `provoke sea`);
+Tab completes.
 
-  ?            a hint from the engine        undo         take your last move back
-  moves [...]  all moves, or those like ...  log          all that happened so far
-  look         what is known of hidden cards save [FILE]  write the record
-  help         this text                     quit         save and leave
-  (an empty line shows the table again)
+  ?             a hint from the engine
+  moves [...]   all moves, or those that begin like ...
+  look          who has seen which hidden cards; collected Babies; discards
+  log           all that happened
+  undo          take your last move back (when you play against bots only)
+  save [FILE]   write the record
+  quit          save and leave, like Ctrl-D and Ctrl-C
+  help          this text (an empty line shows the table again)
 
-Each turn: use your actions to draw and play cards, or provoke an army, or dive for
-one card among the discards. Provoked Babies fight all monsters of their type, and
-bears. The strongest player with at least the Babies' points collects them.
+In a turn you use all your actions to draw and play cards (a tool gives one
+more), or provoke an army, or dive for one of the discards. Provoked Babies fight
+all monsters of their type, and bears. The strongest player collects them, if
+strong enough for their points. docs/rules.md has all the rules.
 
-  Babies 2 3* ?  points; 3*: not everyone has seen it; ?: you have not seen it
-  5+?            5, and masked heads that may fight too; -: no monster fights there
-  *arm           a card that you can play now; +1 action a turn for every tool\
+  2 3* ?   points of Babies; 3*: not all have seen it; ?: you have not seen it
+  5+?      strength against an army: 5, and masked heads may add to it
+  *arm     a card of your hand that can be played now\
 """
 
 Advice = dict[str, Any]
@@ -322,7 +328,9 @@ class Session:
     def refusal(self, text: str, texts: Sequence[str], observation: bvb_core.Observation) -> str:
         if text.isdecimal():
             return f"There is no move {text}: the moves are 1 to {len(texts)}."
-        return f"{text!r} is not possible: {observation.any_state().why_illegal(text)} (`help` explains)"
+        if text.split()[0] not in VERBS:
+            return f"{text!r} is no move now, and no command: see `moves` and `help`."
+        return f"{text!r} is not possible: {observation.any_state().why_illegal(text)}"
 
     # Commands
 

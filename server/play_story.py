@@ -60,8 +60,9 @@ def battle(
     musters: Counter[int] = Counter()
     for monster in fighters:
         musters[monster["owner"]] += strength(deck, monster) or 0
-    sides = ", ".join(f"{who(seat, observer)} {musters[seat]}" for seat in sorted(musters))
-    lines = [f"  {', '.join(babies)}: {plural(points, 'point')}, against {sides}"]
+    sides = ", ".join(f"{who(seat, observer)} with {musters[seat]}" for seat in sorted(musters))
+    worth = " ".join(str(deck[kind].points) for kind in babies)
+    lines = [f"  Babies {worth}, {plural(points, 'point')} in all, against {sides}"]
     best = max(musters.values())
     winners = [seat for seat in sorted(musters) if musters[seat] == best >= points]
     if len(winners) == 1:
