@@ -116,7 +116,7 @@ def play(
         for spec in (*specs, hint)
     ]
     assert advisers[-1] is not None
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in game.LEAVING:
         signal.signal(number, signal.default_int_handler)
     session = game.Session(
         record,

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,8 @@ with contextlib.suppress(ImportError):  # not every Python has it
 WIDEST = 100
 HUMAN = "human"
 HINTS = 5
+# Signals that end a game as `quit` does.
+LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 HELP = """\
 Type a move by its number or in notation, as in `draw 2` or `arm m1 left`.
@@ -223,6 +226,9 @@ class Session:
         return f"Bears vs Babies ({players}).{hint}"
 
     def keep(self) -> None:
+        """Save what is not saved, undisturbed, and say where it is."""
+        for number in LEAVING:
+            signal.signal(number, signal.SIG_IGN)
         if self.unsaved:
             self.save(self.save_to)
         elif not self.save_to.exists():
