@@ -135,7 +135,7 @@ class Session:
         #: What people may take back: the state before each of their moves, with the lengths above.
         self.marks: list[tuple[bvb_core.State, dict[int | None, int], dict[int | None, int]]] = []
         self.at_screen: int | None = None
-        self.unsaved = False
+        self.saved = self.unsaved = False
         self.look_up()
         for action in record["actions"]:
             self.play(action)
@@ -197,6 +197,7 @@ class Session:
         draft.write_text(json.dumps(self.state.to_record(), separators=(",", ":")) + "\n", encoding="utf-8")
         draft.replace(path)
         self.save_to = path
+        self.saved = True
         self.unsaved = False
 
     # The conversation
@@ -231,7 +232,7 @@ class Session:
             signal.signal(number, signal.SIG_IGN)
         if self.unsaved:
             self.save(self.save_to)
-        elif not self.save_to.exists():
+        if not self.saved:
             return
         file = shlex.quote(str(self.save_to))
         self.console.print(f"The game is saved in {self.save_to}", soft_wrap=True)

@@ -165,7 +165,7 @@ def monster_text(monster: View) -> str:
     elif head["masked"]:
         name = head["kind"] or "unknown head"
         excluded = "" if head["kind"] else "".join(f", not {army}" for army in head["excluded_types"])
-        secret = ", others do not know" if head["kind"] and not head["public"] else ""
+        secret = ", not all know" if head["kind"] and not head["public"] else ""
         parts.append(f"{name} (masked{excluded}{secret})")
     else:
         parts.append(head["kind"])

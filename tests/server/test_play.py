@@ -83,7 +83,7 @@ class Terminal:
     def interrupt(self, number: signal.Signals = signal.SIGINT) -> str:
         """Send a signal, and read to the end.
 
-        Python's readline overlooks a signal that comes just after the prompt, and notices it with the next one.
+        Python's readline overlooks a signal that comes just after the prompt, until the next one.
         """
         while self.process.poll() is None:
             self.process.send_signal(number)
@@ -102,10 +102,15 @@ class Terminal:
         assert "Traceback" not in self.output
         return ESCAPE.sub("", self.output[start:])
 
+    def hang_up(self) -> None:
+        os.close(self._master)
+        self._master = -1
+
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        if self._master >= 0:
+            self.hang_up()
 
 
 @pytest.fixture
@@ -319,9 +324,9 @@ def test_save_and_load(tmp_path: Path) -> None:
 
 def test_a_finished_game_is_shown(tmp_path: Path) -> None:
     shown(tmp_path, "", "--seats", "random,random", "--save", "game.json")
-    again = shown(tmp_path, "", "--load", "game.json")
-    assert "the game is over" in again
-    assert "bvb replay game.json" in again
+    before = (tmp_path / "game.json").read_bytes()
+    assert "the game is over" in shown(tmp_path, "", "--load", "game.json")
+    assert (tmp_path / "game.json").read_bytes() == before
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
@@ -352,6 +357,16 @@ def test_signals(terminal: Callable[..., Terminal], tmp_path: Path, number: sign
     game.type("draw 1")
     game.expect("seat 0> $")
     assert "The game is saved in game.json" in game.interrupt(number)
+    assert saved(tmp_path / "game.json").to_record()["actions"] == ["draw 1"]
+
+
+def test_terminal_that_is_closed(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
+    game = terminal(*PRACTICE)
+    game.expect("seat 0> $")
+    game.type("draw 1")
+    game.expect("seat 0> $")
+    game.hang_up()
+    game.process.wait(timeout=30)
     assert saved(tmp_path / "game.json").to_record()["actions"] == ["draw 1"]
 
 
