@@ -84,7 +84,7 @@ def play(
         cards = bvb_core.load_deck(deck)
     except bvb_core.DeckError as error:
         raise click.ClickException(str(error)) from None
-    specs = seats.split(",")
+    specs = [spec.strip() for spec in seats.split(",")]
     seed = secrets.randbits(32) if seed is None else seed
     if load is not None:
         for option in FROM_RECORD:

@@ -285,10 +285,10 @@ class Session:
     def recent(self, seat: int) -> None:
         """What happened since the last move of a seat, as far as it fits."""
         lines = self.log[seat][self.seen[seat] :]
-        room = max(8, self.console.height - 16)
+        room = max(8, self.console.height - 16) if self.interactive else len(lines)
         if len(lines) > room:
             self.console.print(f"... {plural(len(lines) - room, 'line')} before, see `log`")
-        for line in lines[-room:]:
+        for line in lines[len(lines) - min(room, len(lines)) :]:
             self.console.print(line)
 
     def screen(self, seat: int, moves: Sequence[Any]) -> None:
