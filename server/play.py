@@ -44,6 +44,7 @@ with contextlib.suppress(ImportError):  # not every Python has it
 WIDEST = 100
 HUMAN = "human"
 HINTS = 5
+LAST_LINES = 8
 # Signals that end a game as `quit` does.
 LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -125,8 +126,8 @@ class Session:
         self.save_to = save_to
         self.console = console
         self.humans = [seat for seat, adviser in enumerate(seats) if adviser is None]
-        #: Seats whose eyes the screen is for; a spectator's when bots play among themselves.
-        self.viewers: list[int | None] = [*self.humans] or [None]
+        #: Whose eyes the screen is for: the people, and a spectator unless there is just one of them.
+        self.viewers: list[int | None] = [*self.humans] if len(self.humans) == 1 else [*self.humans, None]
         self.interactive = sys.stdin.isatty()
         self.state = bvb_core.State.from_record(record, after=0, deck=deck)
         self.log: dict[int | None, list[str]] = {viewer: [] for viewer in self.viewers}
@@ -146,8 +147,8 @@ class Session:
     def look_up(self) -> None:
         self.views = {viewer: self.state.observation(viewer).to_dict() for viewer in self.viewers}
 
-    def play(self, action: str) -> list[str]:
-        """Play an action; gives the new lines of the first viewer's log."""
+    def play(self, action: str) -> None:
+        """Play an action of the seat to move, and tell every viewer what they saw."""
         seat = self.state.current_player
         if self.seats[seat] is None:
             lengths = {viewer: len(lines) for viewer, lines in self.log.items()}
@@ -159,7 +160,6 @@ class Session:
         self.look_up()
         for viewer, lines in self.log.items():
             lines += narrate(self.deck, before[viewer], self.state.events(viewer), self.views[viewer])
-        return self.log[self.viewers[0]]
 
     def undo(self) -> str:
         """Go back to before the last move of the only person; gives what to say about it."""
@@ -285,7 +285,7 @@ class Session:
     def recent(self, seat: int) -> None:
         """What happened since the last move of a seat, as far as it fits."""
         lines = self.log[seat][self.seen[seat] :]
-        room = max(8, self.console.height - 16) if self.interactive else len(lines)
+        room = max(LAST_LINES, self.console.height - 16) if self.interactive else len(lines)
         if len(lines) > room:
             self.console.print(f"... {plural(len(lines) - room, 'line')} before, see `log`")
         for line in lines[len(lines) - min(room, len(lines)) :]:
@@ -418,9 +418,10 @@ class Session:
 
     def farewell(self) -> None:
         """The end of the game."""
-        viewer = self.viewers[0] if len(self.humans) == 1 else None
-        if len(self.humans) < 2:
-            self.news(viewer)
+        viewer = self.viewers[-1]
+        if len(self.humans) > 1:
+            self.seen[viewer] = max(0, len(self.log[viewer]) - LAST_LINES)
+        self.news(viewer)
         view = self.state.observation(viewer).to_dict()
         result = view["result"]
         self.console.print(heading(self.deck, view))

@@ -406,6 +406,14 @@ def test_two_people_at_one_screen(terminal: Callable[..., Terminal], tmp_path: P
     assert saved(tmp_path / "game.json") == state
 
 
+def test_two_people_to_the_end(tmp_path: Path) -> None:
+    options = ("--practice", "--seats", "human,human", "--seed", "1", "--save", "game.json")
+    end = shown(tmp_path, "draw 1\n" * 12, *options).split("> draw 1\n")[-1]
+    assert re.match(r"seat [01] draws .*\n", end)
+    assert "(you)" not in end
+    assert "Victory for seat" in end
+
+
 def test_completion(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
     game = terminal(*PRACTICE)
     game.expect("seat 0> $")
