@@ -40,7 +40,7 @@ class Scenario:
 
 
 def scenarios(secret: Hidden) -> Iterator[Scenario]:
-    """All of them. The weight counts the ways to give masks, hands and piles single cards; armies never differ."""
+    """All of them. The weight counts the ways to give single cards to masks, hands and piles; armies are alike."""
     places = sorted(place for place in secret.capacity if place[0] == "mask")
     hands = sorted(place for place in secret.capacity if place[0] == "hand")
     located = [card for card in secret.cards if PILES not in card.places]
