@@ -1,0 +1,3 @@
+from bvb_core.bears.deck import Deck
+
+def card_codes(deck: Deck) -> dict[str, int]: ...
