@@ -1,11 +1,8 @@
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
-PENDING: Final[tuple[str, ...]]
-REASONS: Final[tuple[str, ...]]
-PART_NAMES: Final[tuple[tuple[str, int], ...]]
-REMAINS: Final[tuple[int, ...]]
-OBSERVATION: Final[tuple[str, ...]]
-RULES: Final[tuple[str, ...]]
+PENDING: tuple[str, ...]
+OBSERVATION: tuple[str, ...]
+RULES: tuple[str, ...]
 
 class Fields:
     path: str
@@ -20,4 +17,4 @@ class Fields:
     def text(self, name: str) -> str: ...
     def items(self, name: str) -> list[Any]: ...
     def seats(self, name: str, players: int) -> int: ...
-    def type(self, name: str, value: str) -> int: ...
+    def type(self, name: str, value: Any) -> int: ...

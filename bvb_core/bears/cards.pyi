@@ -1,3 +1,0 @@
-from bvb_core.bears.deck import Deck
-
-def card_codes(deck: Deck) -> dict[str, int]: ...
