@@ -5,7 +5,7 @@ from bvb_core.bears.state cimport View
 
 
 cdef struct Shape:
-    # What depends on deck and options: sizes of the axes, where blocks begin, and what quantities are divided by.
+    # What depends on deck and options: sizes of axes, where blocks begin, and what quantities are divided by.
     int players
     int base_actions
     int n_kinds

@@ -1,15 +1,14 @@
 # cython: boundscheck=True, wraparound=True
 """Observations as float32 vectors for learning.
 
-A tensor is flat, and made of blocks; TensorLayout names them, and every column of each. Its size depends on the deck and the
-number of players alone. It is the observer's own point of view: wherever a seat stands, 0 is the observer, 1 the seat after
-them, and so on; a spectator counts from seat 0. Every value lies in -1 to 1: value * scale is the quantity itself, a count or
-points, and flags have the scale 1. Monsters, remains and masks stand by their place on the table, as in action ids. The numbers
-of monsters (the N of mN) are mere names, and left out: observations that differ in nothing else have equal tensors, all others
-that an observer can have of games with the same deck differ.
+A tensor is flat, and made of blocks; TensorLayout names them, and every column of each. Its size depends on the
+deck and the number of players alone. It is the observer's own point of view: wherever a seat stands, 0 is the
+observer, 1 the seat after them, and so on; a spectator counts from seat 0. Every value lies in -1 to 1: value * scale
+is the quantity itself, a count or points, and flags have the scale 1. Monsters, remains and masks stand by their
+place on the table, as in action ids. The numbers of monsters (the N of mN) are mere names, and left out: of games
+with the same deck, observations that differ in nothing else have equal tensors, and all others have different ones.
 """
 
-from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from dataclasses import dataclass
@@ -25,14 +24,16 @@ PARTS = ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat")
 
 @dataclass(frozen=True)
 class TensorBlock:
-    """Part of a tensor: `tensor[offset : offset + size].reshape(shape)`. The last axis has the `columns`."""
+    """Part of a tensor: `tensor[offset : offset + size].reshape(shape)`.
+
+    The last axis has the `columns`; `scales` says for each what its quantity was divided by.
+    """
 
     name: str
     offset: int
     shape: tuple[int, ...]
     columns: tuple[str, ...]
     scales: tuple[float, ...]
-    """By column: what the quantity was divided by."""
     meaning: str
 
     @property
@@ -50,7 +51,7 @@ cdef class TensorLayout:
         by_role = {}
         for card in deck.cards:
             by_role.setdefault(card.role, []).append(card)
-        heads, torsos, babies, masks = (by_role.get(role, []) for role in ("head", "torso", "baby", "mask"))
+        heads, torsos, babies = (by_role.get(role, []) for role in ("head", "torso", "baby"))
         in_hand = [card for card in deck.cards if codes[card.id] < N_HAND_KINDS]
         loose = [card for card in in_hand if card.role != "head"]
         copies = {card.id: card.count for card in deck.cards}
@@ -83,7 +84,8 @@ cdef class TensorLayout:
         shape.score = max(1, sum(card.count * card.points for card in babies))
         shape.points = max((card.points for card in babies), default=0) or 1
         shape.strength = 2 * (
-            largest("head") + largest("torso") + 2 * largest("arm") + largest("legs") + 2 * largest("tool")) or 1
+            largest("head") + largest("torso") + largest("legs") + 2 * largest("arm") + 2 * largest("tool")
+        ) or 1
 
         def seats(word: str) -> dict[str, float]:
             return {f"{word}_{p}": 1 for p in range(players)}
@@ -103,16 +105,19 @@ cdef class TensorLayout:
                 name, offset, (*axes, len(columns)), tuple(columns), tuple(map(float, columns.values())), meaning))
             return offset
 
-        shape.rules = block("rules", (), {"armageddon": 1, "practice": 1, "turn_limit": 65535}, "options of the game")
+        shape.rules = block(
+            "rules", (), flags("armageddon", "practice") | {"turn_limit": 65535}, "options of the game")
         shape.turn = block(
             "turn", (),
             flags("spectator") | {"turn_number": turn_limit, "actions_used": shape.actions}
             | flags("wild_drawn", "wild_dived", "piles_empty") | {"final_turns_left": players}
             | flags("finished", "turn_limit", "practice") | seats("current") | seats("first"),
-            "whether the observer is a spectator; turn, a pending Wild Provoke, the final turns; why the game is over; whose turn "
-            "it is (no seat when over) and who had the first")
-        shape.piles = block("piles", (), {f"pile_{p + 1}": PILE_CAPACITY for p in range(N_PILES)}, "cards in the draw piles")
-        shape.hand = block("hand", (), {card.id: card.count for card in in_hand}, "cards of the observer's hand, by kind")
+            "whether the observer is a spectator; turn, a pending Wild Provoke, the final turns; why the game is "
+            "over; whose turn it is (no seat when over) and who had the first")
+        shape.piles = block(
+            "piles", (), {f"pile_{p + 1}": PILE_CAPACITY for p in range(N_PILES)}, "cards in the draw piles")
+        shape.hand = block(
+            "hand", (), {card.id: card.count for card in in_hand}, "cards of the observer's hand, by kind")
         shape.discard = block("discard", (), copies, "cards in the discard pile, by kind")
         shape.players_block = block(
             "players", (players,),
@@ -121,24 +126,25 @@ cdef class TensorLayout:
             "by seat: cards in the hand, actions a turn with the tools of now, points and Babies collected, by kind")
         shape.located = block(
             "located", (players,), {card.id: card.count for card in loose},
-            "by seat: copies known to be in the hand of another, by kind; heads have a block of their own")
+            "by seat: copies known to be in the hand of another, by kind; heads have the next block")
         shape.located_heads = block(
             "located_heads", (players, shape.n_heads), dict.fromkeys(subsets, shape.head_copies),
-            "by seat and kind of head: copies known to be in the hand or under one of these masks (and nowhere else); masks are "
-            "counted from 1 in order of their places")
+            "by seat and kind of head: copies known to be in the hand or under one of these masks, and nowhere "
+            "else; masks are counted from 1 in order of their places")
         shape.armies = block(
             "armies", (N_TYPES, shape.army_size),
             flags("present", "known") | {"points": shape.points} | flags("public") | seats("seen"),
-            "by type and position, bottom first: whether a Baby lies there, whether the observer knows it, its points if so; "
-            "whether everyone, and which seats, have seen it")
+            "by type and position, bottom first: whether a Baby lies there, whether the observer knows it, its "
+            "points if so; whether everyone, and which seats, have seen it")
         shape.monsters = block(
             "monsters", (shape.n_slots,),
             seats("owner") | flags(*(card.id for card in heads), "unknown_head")
             | flags(*(f"mask_{i + 1}" for i in range(shape.n_masks)), "public") | seats("seen")
-            | flags(*(f"not_{t}" for t in TYPES), *(card.id for card in torsos), *PARTS) | {"strength": shape.strength},
-            "by place: owner (no seat: the place is free), head (none: dead), its mask, whether everyone and which seats have seen "
-            "what is under it, types in which it is publicly known not to fight; torso, parts, strength (0 when the head is "
-            "unknown or missing)")
+            | flags(*(f"not_{t}" for t in TYPES), *(card.id for card in torsos), *PARTS)
+            | {"strength": shape.strength},
+            "by place: owner (no seat: the place is free), head (none: dead), its mask, whether everyone and which "
+            "seats have seen what is under it, types in which it is publicly known not to fight; torso, parts, "
+            "strength (0 when the head is unknown or missing)")
         shape.remains = block(
             "remains", (shape.n_remains,), seats("owner") | flags(*PARTS[:-1]),
             "what is left of monsters with neither head nor torso, by place")
@@ -153,12 +159,10 @@ cdef class TensorLayout:
     def split(self, tensor) -> dict[str, object]:
         """The blocks of a tensor by name, in their shapes, as views of it; further axes in front (batches) stay."""
         return {
-            block.name: tensor[..., block.offset:block.offset + block.size].reshape(*tensor.shape[:-1], *block.shape)
+            block.name: tensor[..., block.offset:block.offset + block.size].reshape(
+                *tensor.shape[:-1], *block.shape)
             for block in self.blocks
         }
-
-    def __reduce__(self):
-        raise TypeError("a layout belongs to its game: pickle `blocks`")
 
 
 cdef inline void put_seats(const Shape *shape, const int *row, int observers, float *x) noexcept nogil:
@@ -167,7 +171,9 @@ cdef inline void put_seats(const Shape *shape, const int *row, int observers, fl
         x[row[p]] = observers >> p & 1
 
 
-cdef void fill(const Shape *shape, const View *view, bint armageddon, bint practice, float *tensor) noexcept nogil:
+cdef void fill(
+    const Shape *shape, const View *view, bint armageddon, bint practice, float *tensor
+) noexcept nogil:
     cdef const State *s = &view.state
     cdef const Monster *m
     cdef const Mask *mask
@@ -230,8 +236,8 @@ cdef void fill(const Shape *shape, const View *view, bint armageddon, bint pract
 
     # Places are the hand, always, and a set of masks.
     for i in range(s.n_facts):
-        x = tensor + shape.located_heads + (
-            ((row[s.facts[i].owner] * shape.n_heads + s.facts[i].kind) << shape.n_masks) + (s.facts[i].places[observer] >> 1))
+        j = row[s.facts[i].owner] * shape.n_heads + s.facts[i].kind
+        x = tensor + shape.located_heads + (j << shape.n_masks) + (s.facts[i].places[observer] >> 1)
         x[0] += 1 / shape.head_copies
 
     for t in range(N_TYPES):
