@@ -37,14 +37,15 @@ def env(**options: Any) -> AECEnv[str, Any, Any]:
 class raw_env(AECEnv[str, Any, Any], EzPickle):
     """One game after the other. Agents are `seat_0`, `seat_1`, ...; they act in turns of several actions each.
 
-    An agent observes `{"observation": tensor, "action_mask": mask}`: the tensor of Observation.tensor, and an int8
-    vector with 1 at the ids of the legal actions (all 0 while another agent is to move, and at the end). Actions are
-    ids, 0 to num_distinct_actions - 1. `reset(seed=s)` begins the game `new_game(players, seed=s)`; a reset without a
-    seed draws one.
+    An agent observes `{"observation": tensor, "action_mask": mask}`: the tensor of Observation.tensor, and
+    an int8 vector with 1 at the ids of the legal actions (all 0 while another agent is to move, and at the
+    end). Actions are ids, 0 to num_distinct_actions - 1. `reset(seed=s)` begins the game `new_game(players,
+    seed=s)`; a reset without a seed draws one.
 
-    Rewards are given once, at the end: the share of the victory (`reward="returns"`, 0 to 1, summing to 1), or the
-    points minus the mean of all players' points (`"score_difference"`, summing to 0). A game that is scored at the
-    turn limit is truncated, every other one terminated. `game_state` is the State, with every hidden card.
+    Rewards are given once, at the end: the share of the victory (`reward="returns"`, 0 to 1, summing to 1),
+    or the points minus the mean of all players' points (`"score_difference"`, summing to 0). A game that is
+    scored at the turn limit is truncated, every other one terminated. `game_state` is the State, with every
+    hidden card.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -66,7 +67,7 @@ class raw_env(AECEnv[str, Any, Any], EzPickle):
         deck: Deck | str | os.PathLike[str] | None = None,
     ) -> None:
         """Options of the game as for bvb_core.new_game. Raises ValueError naming the option that is wrong."""
-        EzPickle.__init__(  # type: ignore[no-untyped-call]
+        EzPickle.__init__(
             self,
             players,
             reward=reward,
@@ -77,7 +78,7 @@ class raw_env(AECEnv[str, Any, Any], EzPickle):
             turn_limit=turn_limit,
             deck=deck,
         )
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         if reward not in ("returns", "score_difference"):
             raise ValueError(f"reward must be 'returns' or 'score_difference', not {reward!r}")
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -185,8 +186,8 @@ def table(state: State) -> str:
         winners = ", ".join(f"seat_{seat}" for seat in over["winners"])
         lines = [f"turn {view['turn_number']}, over ({over['reason']}): {winners} won"]
     else:
-        turn, seat, used = view["turn_number"], view["current_player"], view["actions_used"]
-        lines = [f"turn {turn}, seat_{seat} to move, {used} actions used"]
+        turn, to_move, used = view["turn_number"], view["current_player"], view["actions_used"]
+        lines = [f"turn {turn}, seat_{to_move} to move, {used} actions used"]
     lines.append("  piles " + " ".join(map(str, view["pile_counts"])))
     for army in view["armies"]:
         babies = " ".join(baby["kind"] or "?" for baby in army["babies"])

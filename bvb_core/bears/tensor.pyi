@@ -1,7 +1,6 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy
 from numpy.typing import NDArray
 
 from bvb_core.bears.deck import Deck
