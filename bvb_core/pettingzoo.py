@@ -35,12 +35,12 @@ def env(**options: Any) -> AECEnv[str, Any, Any]:
 
 
 class raw_env(AECEnv[str, Any, Any], EzPickle):
-    """One game after the other. Agents are `seat_0`, `seat_1`, ...; they act in turns of several actions each.
+    """One game after the other. Agents are `seat_0`, `seat_1`, ...; a turn is made of several actions.
 
     An agent observes `{"observation": tensor, "action_mask": mask}`: the tensor of Observation.tensor, and
     an int8 vector with 1 at the ids of the legal actions (all 0 while another agent is to move, and at the
-    end). Actions are ids, 0 to num_distinct_actions - 1. `reset(seed=s)` begins the game `new_game(players,
-    seed=s)`; a reset without a seed draws one.
+    end). Actions are ids, 0 to num_distinct_actions - 1. `reset(seed=s)` begins the game of
+    `new_game(players, seed=s)`; a reset without a seed draws one.
 
     Rewards are given once, at the end: the share of the victory (`reward="returns"`, 0 to 1, summing to 1),
     or the points minus the mean of all players' points (`"score_difference"`, summing to 0). A game that is
@@ -193,8 +193,8 @@ def table(state: State) -> str:
         babies = " ".join(baby["kind"] or "?" for baby in army["babies"])
         lines.append(f"  {army['type']} Babies: {babies or '-'}")
     for seat, player in enumerate(view["players"]):
-        points, babies = state.scores()[seat], len(player["collected"])
-        lines.append(f"  seat_{seat}: {player['hand_count']} cards, {points} points from {babies} Babies")
+        points, collected = state.scores()[seat], len(player["collected"])
+        lines.append(f"  seat_{seat}: {player['hand_count']} cards, {points} points from {collected} Babies")
         lines += [f"    {_monster(monster)}" for monster in view["monsters"] if monster["owner"] == seat]
     return "\n".join(lines)
 
