@@ -61,8 +61,7 @@ def check_documented(observation: bvb_core.Observation) -> set[str]:
                 if quantity:
                     used.add(f"{block.name}.{column}")
         found = parts[block.name] * numpy.array(block.scales)
-        message = f"{block.name} of {observation.to_json()}"
-        numpy.testing.assert_allclose(found, wanted, atol=1e-3, err_msg=message)
+        assert numpy.allclose(found, wanted, atol=1e-3), f"{block.name} of {observation.to_json()}"
     return used
 
 
@@ -101,7 +100,7 @@ def test_shape_depends_on_deck_and_players_alone() -> None:
 
 
 def test_equal_tensors_mean_equal_knowledge() -> None:
-    """In a large sample, two tensors are equal exactly when the observations are, but for names of monsters."""
+    """In a large sample, two tensors are equal exactly when the observations are, names of monsters aside."""
     tensors: dict[str, bytes] = {}
     views: dict[tuple[int | None, bytes], str] = {}
     for observation in observations(25, seed=3):
