@@ -1,23 +1,23 @@
 """Games that bots play against each other, as records and as arrays to learn from.
 
 A part holds consecutive games in two files: `.jsonl` has their records, one a line, and `.npz` the arrays
-below. These have one row for each of the N decisions of the games, in order; P is the number of players, A that
-of distinct actions. Whatever is given by seat stands as in tensors: 0 is the seat that decides, 1 the one after
-it, and so on.
+below. These have one row for each of the N decisions of the games, in order; P is the number of players, A
+that of distinct actions. Whatever is given by seat stands as in tensors: 0 is the seat that decides, 1 the
+one after it, and so on.
 
     observation      float32 (N, size)       Observation.tensor() of the seat that decides
     legal            uint8 (N, ceil(A / 8))  legal actions, by numpy.packbits(..., bitorder="little")
     action           int32 (N)               id of the action played
     visit_row        int32 (M)               visits of the search, in three columns: the decision,
     visit_action     int32 (M)               the id of a move (symmetric moves are counted at one of them),
-    visit_count      int32 (M)               and how often; a bot without a search has visited its action once
+    visit_count      int32 (M)               and how often; a bot without a search visits its action once
     win_probability  float32 (N, P)          expected returns by the search; NaN from a bot without one
     returns          float32 (N, P)          what came of the game: shares of the victory, summing to 1
     score            float32 (N, P)          points at the end of the game
     seat             int8 (N)                the seat that decides
     game             int32 (N)               number of the game in the export, from 0
     move             int32 (N)               number of the decision in its game, from 0
-    about            text                    JSON: format, seed, first game and games in this part, bots, rules,
+    about            text                    JSON: format, seed, first game and games of the part, bots, rules,
                                              actions (A), and the blocks of the observation
 """
 
@@ -118,13 +118,15 @@ def parts(
     if out.suffix == ".npz":
         return [Part(new_game, tuple(bots), seed, 0, games, out)]
     return [
-        Part(new_game, tuple(bots), seed, first, min(part_games, games - first), out / f"part-{number:05}.npz")
+        Part(
+            new_game, tuple(bots), seed, first, min(part_games, games - first), out / f"part-{number:05}.npz"
+        )
         for number, first in enumerate(range(0, games, part_games))
     ]
 
 
 def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int:
-    """Write the parts that are not there yet; `report` is told how many games are done.
+    """Write the parts that are not there yet, and tell `report` how many games are done.
 
     Returns the number of games that were there. Raises ValueError, and writes nothing, when a file is there
     that is not from this export. What is written does not depend on `workers`, the number of processes.
