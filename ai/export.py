@@ -17,7 +17,7 @@ one after it, and so on.
     seat             int8 (N)                the seat that decides
     game             int32 (N)               number of the game in the export, from 0
     move             int32 (N)               number of the decision in its game, from 0
-    about            text                    JSON: format, seed, first game and games of the part, bots, rules,
+    about            text                    JSON: format, seed, first and games of the part, bots, rules,
                                              actions (A), and the blocks of the observation
 """
 
