@@ -84,8 +84,8 @@ class Bot(Protocol):
     ) -> Suggestion:
         """A move for the observer, whose turn it must be.
 
-        `multi_pv` limits the alternatives that are reported (None: all); `stop` ends a search from another thread. Raises
-        ValueError when it is not the observer's turn, ObservationError for a contradictory observation.
+        `multi_pv` limits the alternatives that are reported (None: all); `stop` ends a search from another thread.
+        Raises ValueError when it is not the observer's turn, ObservationError for a contradictory observation.
         """
 
 
@@ -110,12 +110,15 @@ class RandomBot:
         _require_turn(observation)
         start = time.perf_counter()
         action = self._random.choice(observation.legal_actions())
-        return Suggestion(action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none", tuple(observation.warnings()))
+        elapsed_ms = (time.perf_counter() - start) * 1e3
+        return Suggestion(action, (), (), (), 0, elapsed_ms, "none", tuple(observation.warnings()))
 
 
 class IsmctsBot:
-    """Information set Monte Carlo tree search. Stateless: equal observations, seed, iterations and threads (without a time
-    limit) give equal answers."""
+    """Information set Monte Carlo tree search.
+
+    Stateless: equal observations, seed, iterations and threads (without a time limit) give equal answers.
+    """
 
     def __init__(self, name: str, params: SearchParams, seed: int) -> None:
         self.name = name
@@ -142,8 +145,9 @@ class IsmctsBot:
             chosen = state.representative(action.id)
             if chosen != action.id:
                 stands_for.setdefault(chosen, []).append(action)
+        seat = observation.current_player
         ranked = sorted(
-            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[observation.seat] / item[1].visits, item[0])
+            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0])
         )
         alternatives = tuple(
             Alternative(

@@ -43,7 +43,7 @@ def parse_settings(words: list[str]) -> dict[str, Any]:
     known = {parameter.name: "float" in str(parameter.type) for parameter in fields(SearchParams)}
     settings: dict[str, Any] = {}
     for word in words:
-        key, equals, value = word.partition("=")
+        key, _, value = word.partition("=")
         if key not in known:
             raise ValueError(f"unknown setting {key!r}; there are {', '.join(known)}")
         if key in settings:

@@ -161,6 +161,8 @@ def suggest(
     deck: bvb_core.Deck | None,
 ) -> None:
     """The best move in POSITION, the JSON of an observation ('-' reads it from stdin)."""
+    if server and deck:
+        raise click.UsageError("--deck is for searching here; a server has its own decks")
     if iterations is None and time_ms is None:
         time_ms = 1000
     try:
@@ -286,7 +288,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
             else:
                 games += 1
                 actions += len(state.to_record()["actions"])
-        click.echo(f"{file.name}: {games} games with {actions} actions are correct")
+        click.echo(f"{file.name}: {games} game{'s' * (games != 1)} with {actions} actions correct")
     if failed:
         sys.exit(1)
 

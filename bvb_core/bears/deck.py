@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -103,7 +104,7 @@ class _Reader:
         if not isinstance(table, dict):
             self.fail(f"card {number}", "must be a [[card]] table")
         kind = table.get("id")
-        if not isinstance(kind, str) or not kind.replace("_", "a").isalnum() or not kind.isascii() or kind != kind.lower():
+        if not isinstance(kind, str) or not re.fullmatch("[a-z0-9_]+", kind):
             self.fail(f"card {number}", f"id: must be a name of small letters, digits and '_', not {kind!r}")
         where = f"card {kind}"
         role = table.get("role")
@@ -192,7 +193,8 @@ class _Reader:
 
         for role in sorted(SINGLE_ROLES):
             if len(of(role)) > 1:
-                self.fail(f"card {of(role)[1].id}", f"role: {role} is taken by {of(role)[0].id}; one kind of it can be told apart in notation")
+                taken, extra = of(role)[:2]
+                self.fail(f"card {extra.id}", f"role: {role} is {taken.id} already; the notation tells no two kinds apart")
         for role, kinds in (("head", MAX_HEAD_KINDS), ("torso", MAX_TORSO_KINDS)):
             if len(of(role)) > kinds:
                 self.fail("card", f"role: {len(of(role))} kinds of {role}, at most {kinds} fit")

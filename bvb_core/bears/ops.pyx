@@ -1,19 +1,18 @@
 # cython: boundscheck=True, wraparound=True
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import functools
 import hashlib
 
 from bvb_core.bears.belief cimport (
-    ARMY_TOO_LARGE, CARDS_DO_NOT_ADD_UP, HAND_TOO_SMALL, NO_ASSIGNMENT, TOO_MANY_CARDS, TOO_MANY_CHOICES,
+    ARMY_TOO_LARGE, CARDS_DO_NOT_ADD_UP, HAND_TOO_SMALL, TOO_MANY_CARDS, TOO_MANY_CHOICES,
     Belief, determinize, prepare_belief,
 )
 from bvb_core.bears.cards cimport (
-    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
+    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
 from bvb_core.bears.cards import card_codes

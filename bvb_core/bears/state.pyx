@@ -40,13 +40,13 @@ cdef void deal(const Ctx *ctx, Rng *rng, State *s) noexcept nogil:
     """Shuffle and deal into an empty state. The deck has cards enough, which the game checks when it is made."""
     cdef uint8_t cards[N_PILES * PILE_CAPACITY]
     cdef uint8_t aside[N_PILES * PILE_CAPACITY]
-    cdef int n = 0, n_aside = 0, i, j, p, kind, count, wanted = 5
+    cdef int n = 0, n_aside = 0, i, j, p, kind, count, wanted = 5, _
     for i in range(ctx.n_kinds):
         kind = ctx.code[i]
         count = ctx.count[kind]
         if kind == ctx.dealt_head:
             count -= ctx.players
-        for j in range(count):
+        for _ in range(count):
             cards[n] = kind
             n += 1
     shuffle(rng, cards, n)

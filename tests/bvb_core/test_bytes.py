@@ -13,7 +13,7 @@ from .strategies import DECKS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# In a process of its own, so that harm has a return code. Tampers with the bytes whose change alone is not refused.
+# In a process of its own, so that harm has a return code. Tampers with bytes that are not checked alone.
 TAMPER = """
 import random
 import bvb_core
