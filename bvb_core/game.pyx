@@ -347,6 +347,14 @@ cdef class Observation:
             mask[:] = False
         return mask
 
+    def tensor(self, out=None):
+        """What the observer knows as a flat numpy float32 array, from the observer's point of view.
+
+        Its length is the same for all observations of a game. `out`, a float32 array of that length, is filled when given.
+        Raises NotImplementedError in games that have none.
+        """
+        raise NotImplementedError(f"{type(self.game).__name__} has no tensors")
+
     def _raw(self) -> bytes:
         return PyBytes_FromStringAndSize(<char *>self.data, self.game.ops.observation_size)
 

@@ -366,3 +366,8 @@ def progress(unit: str, total: int) -> Callable[[int], None]:
             click.echo(f"{done}/{total} {unit}", err=True)
 
     return report
+
+
+from server.cli_export import export  # noqa: E402  (it uses what stands above)
+
+main.add_command(export)

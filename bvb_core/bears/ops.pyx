@@ -25,6 +25,7 @@ from bvb_core.bears.position cimport view_from_dict, view_to_dict
 from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
+from bvb_core.bears.tensor cimport TensorLayout, tensor_of
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
@@ -158,6 +159,7 @@ cdef class Game(BaseGame):
         self.names = [""] * N_CODES
         for kind, code in self.codes.items():
             self.names[code] = kind
+        self.tensor_layout = TensorLayout(deck, players, self.context.base_actions, turn_limit)
         self.heads = {head_name(c.id): c.id for c in deck.cards if c.role == "head"}
         self.ctx = &self.context
         self.ops = GameOps(
@@ -563,6 +565,11 @@ cdef class Observation(BaseObservation):
         cdef Game game = self.game
         cdef View *view = <View *>self.data
         return view_to_dict(&game.context, game.names, self.rules, self.seat, &view.state)
+
+    def tensor(self, out=None):
+        """See Observation.tensor of the contract; `game.tensor_layout` says what is where."""
+        cdef Game game = self.game
+        return tensor_of(game.tensor_layout, <View *>self.data, game.armageddon, game.practice, out)
 
     def to_json(self) -> str:
         import json
