@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Single-observer information set Monte Carlo tree search (Cowling, Powley, Whitehouse 2012: "Information Set Monte Carlo
 Tree Search", section IV-B), over any game that meets bvb_core.game.
 
@@ -307,7 +308,7 @@ def is_debug_build() -> bool:
     return BVB_DEBUG != 0
 
 
-def capacity_for(game: Game, iterations: int | None, memory_mb: int) -> int:
+def capacity_for(Game game, iterations: int | None, memory_mb: int) -> int:
     """Tree capacity in iterations: as many as are asked for, and not more than fit into the memory."""
     entries = (memory_mb << 20) // bytes_per_entry(game.ops.num_players)
     return min(entries, iterations) if iterations is not None else entries

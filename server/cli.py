@@ -18,6 +18,7 @@ import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
 from server import app, bench, convert
+from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
 
@@ -327,6 +328,9 @@ def run_bench(as_json: bool) -> None:
     click.echo(json.dumps(figures) if as_json else bench.table(figures))
 
 
+main.add_command(play)
+
+
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
     """The JSON objects of a file: one a line, or spread over lines as an editor leaves them."""
     decoder = json.JSONDecoder()
@@ -362,3 +366,8 @@ def progress(unit: str, total: int) -> Callable[[int], None]:
             click.echo(f"{done}/{total} {unit}", err=True)
 
     return report
+
+
+from server.cli_export import export  # noqa: E402  (it uses what stands above)
+
+main.add_command(export)

@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Compiles a validated deck and the options into the context of the rules functions."""
 
 from libc.stdlib cimport free, malloc

@@ -194,7 +194,7 @@ class _Reader:
         for role in sorted(SINGLE_ROLES):
             if len(of(role)) > 1:
                 taken, extra = of(role)[:2]
-                self.fail(f"card {extra.id}", f"role: {role} is {taken.id} already; the notation tells no two kinds apart")
+                self.fail(f"card {extra.id}", f"role: {role} is taken by {taken.id}; the notation tells no two kinds apart")
         for role, kinds in (("head", MAX_HEAD_KINDS), ("torso", MAX_TORSO_KINDS)):
             if len(of(role)) > kinds:
                 self.fail("card", f"role: {len(of(role))} kinds of {role}, at most {kinds} fit")

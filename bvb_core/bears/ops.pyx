@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
 from libc.stdint cimport int32_t, uint64_t
@@ -25,6 +25,7 @@ from bvb_core.bears.position cimport view_from_dict, view_to_dict
 from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
+from bvb_core.bears.tensor cimport TensorLayout, tensor_of
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
@@ -158,6 +159,7 @@ cdef class Game(BaseGame):
         self.names = [""] * N_CODES
         for kind, code in self.codes.items():
             self.names[code] = kind
+        self.tensor_layout = TensorLayout(deck, players, self.context.base_actions, turn_limit)
         self.heads = {head_name(c.id): c.id for c in deck.cards if c.role == "head"}
         self.ctx = &self.context
         self.ops = GameOps(
@@ -234,8 +236,11 @@ cdef class Game(BaseGame):
 
     def new_game(self, seed: int, first_player: int | None = None) -> State:
         """A new game; the first player is drawn from the seed when not given."""
-        if first_player is not None and not 0 <= first_player < self.context.players:
-            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player}")
+        if first_player is not None and (
+            isinstance(first_player, bool) or not isinstance(first_player, int)
+            or not 0 <= first_player < self.context.players
+        ):
+            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player!r}")
         self.check_deck()
         cdef State state = State(self)
         cdef StateStruct *s = <StateStruct *>state.data
@@ -280,24 +285,26 @@ cdef class Game(BaseGame):
     cpdef str action_text(self, BaseState state, int32_t action):
         return text_of(self.names, &self.context, <const StateStruct *>state.data, action)
 
-    cpdef str belief_problem(self, BaseObservation observation, int32_t code):
+    cpdef tuple belief_problem(self, BaseObservation observation, int32_t code):
         cdef const Belief *belief = <const Belief *>observation.belief
         cdef int where = belief.where
-        others = [p for p in range(self.players) if p != observation.seat]
         if code == TOO_MANY_CARDS:
-            return f"players: more than the {self.context.count[where]} copies of {self.names[where]} that are in the deck"
+            return "players", (
+                f"more than the {self.context.count[where]} copies of {self.names[where]} in the deck are seen or located")
         if code == ARMY_TOO_LARGE:
-            return (f"armies[{where}].babies: more Babies of unknown kind than the {belief.n_unseen[where]} "
-                    f"{TYPES[where]} Babies that have not been seen")
+            return f"armies[{where}].babies", (
+                f"more of unknown kind than the {belief.n_unseen[where]} {TYPES[where]} Babies that have not been seen")
         if code == HAND_TOO_SMALL:
-            return f"players[{where}].hand_count: fewer cards than are located in this hand"
+            return f"players[{where}].hand_count", "fewer cards than are located in this hand"
         if code == CARDS_DO_NOT_ADD_UP:
-            many = "too few" if where > 0 else "too many"
-            return (f"players[{others[0]}].hand_count: hidden cards do not add up: the hands of others, pile_counts, unknown "
-                    f"Babies and masked heads hold {abs(where)} cards {many} for the cards that have not been seen")
+            fields = [f"players[{p}].hand_count" for p in range(self.players) if p != observation.seat]
+            return fields[0], (
+                f"hidden cards do not add up: hands of others, piles, unknown Babies and masked heads are {abs(where)} "
+                f"{'fewer' if where > 0 else 'more'} than the cards that have not been seen"
+            ), (*fields[1:], "pile_counts")
         if code == TOO_MANY_CHOICES:
-            return "players: too many located heads that could be under masks"
-        return "monsters: the unseen cards cannot be assigned to masks, hands and piles in any way"
+            return "players", "too many located heads that could be under masks"
+        return "monsters", "the unseen cards cannot be assigned to masks, hands and piles in any way"
 
 
 @functools.lru_cache(maxsize=256)
@@ -354,6 +361,7 @@ cdef class State(BaseState):
         return {"scores": self.scores(), "babies": self.babies(), "winners": self.winners(), "reason": self.reason}
 
     def action(self, action_id: int) -> Action:
+        self.game.check_id(action_id)
         return Action(action_id, self.game.action_text(self, action_id), (<Game>self.game).heads)
 
     def _apply_id(self, action_id: int) -> None:
@@ -557,6 +565,11 @@ cdef class Observation(BaseObservation):
         cdef Game game = self.game
         cdef View *view = <View *>self.data
         return view_to_dict(&game.context, game.names, self.rules, self.seat, &view.state)
+
+    def tensor(self, out=None):
+        """See Observation.tensor of the contract; `game.tensor_layout` says what is where."""
+        cdef Game game = self.game
+        return tensor_of(game.tensor_layout, <View *>self.data, game.armageddon, game.practice, out)
 
     def to_json(self) -> str:
         import json
