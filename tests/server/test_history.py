@@ -46,7 +46,7 @@ def test_events_lead_to_the_same_answer_as_the_observation(service: Service, see
 
 
 def test_a_wrong_event_is_named(service: Service) -> None:
-    state, view, events = game_with_events(1)
+    _, view, events = game_with_events(1)
     at = len(events) // 2
     while events[at].startswith(("reveal", "army")):
         at += 1
