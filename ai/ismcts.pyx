@@ -84,6 +84,8 @@ cdef class Search:
                   exploration: float = 0.7):
         """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree."""
         cdef Game game = observation.game
+        if observation.current_player < 0:
+            raise ValueError("nobody is to move")
         self.observation = observation
         self.ops = &game.ops
         self.ctx = game.ctx
@@ -234,6 +236,25 @@ cdef class Search:
                 [self.root_scores[a * seats + i] for i in range(seats)],
             ))
             edge = self.tree.edges[edge].next
+        return result
+
+    def edges(self) -> list[tuple[int, int, int, int, int, int]]:
+        """The whole tree: (node, its visits, action id, visits, availability, visits of the nodes below) of every edge."""
+        cdef uint32_t node, edge, child, below
+        result = []
+        for node in range(ROOT, self.tree.n_nodes):
+            edge = self.tree.nodes[node].first_edge
+            while edge != NIL:
+                below = 0
+                child = self.tree.edges[edge].first_node
+                while child != NIL:
+                    below += self.tree.nodes[child].visits
+                    child = self.tree.nodes[child].next
+                result.append((
+                    node, self.tree.nodes[node].visits, self.tree.edges[edge].action, self.tree.edges[edge].visits,
+                    self.tree.edges[edge].available, below,
+                ))
+                edge = self.tree.edges[edge].next
         return result
 
     @property

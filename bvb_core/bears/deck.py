@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -217,6 +218,15 @@ def load_deck(path: str | os.PathLike[str] | None = None) -> Deck:
 
     Raises DeckError naming file, card and field, also when the file cannot be read.
     """
+    return _shipped_deck() if path is None else _read_deck(path)
+
+
+@functools.cache
+def _shipped_deck() -> Deck:
+    return _read_deck(None)
+
+
+def _read_deck(path: str | os.PathLike[str] | None) -> Deck:
     file = Path(path) if path is not None else _STANDARD
     try:
         content = file.read_bytes()

@@ -15,7 +15,7 @@ from bvb_core.bears.cards cimport (
     BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
-from bvb_core.bears.cards import card_codes
+from bvb_core.bears.cards import HAND_CODES, card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
 from bvb_core.bears.moves cimport act_id, legal_actions, random_act, representative, search_actions
 from bvb_core.bears.notation cimport event_lines, text_of
@@ -404,9 +404,9 @@ cdef class State(BaseState):
             return f"the army of {fields['type']} Babies is empty"
         if verb == "provoke":
             return f"no monster on the table can be one that fights {fields['type']} Babies"
-        for kind in (verb if verb not in ("head", "torso") else None, card):
-            if kind and not self._in_hand(kind):
-                return f"no {kind} in the hand of seat {s.current}"
+        for code in (HAND_CODES.get(verb), game.codes.get(card)):
+            if code is not None and (code >= N_HAND_KINDS or not s.hand[s.current][<int>code]):
+                return f"no {game.names[code] or verb} in the hand of seat {s.current}"
         table = {m["number"]: m for m in view_to_dict(
             &game.context, game.names, game.rules(s.first_player), None, s)["monsters"]}
         for key in ("monster", "other_monster"):
@@ -428,11 +428,6 @@ cdef class State(BaseState):
         if verb == "dismember":
             return f"m{fields['monster']} has no edge card {fields['part']}"
         return f"m{fields['monster']} has no free place for it"
-
-    def _in_hand(self, kind: str) -> bool:
-        code = (<Game>self.game).codes.get(kind)
-        return code is not None and code < N_HAND_KINDS and bool(
-            (<StateStruct *>self.data).hand[(<StateStruct *>self.data).current][<int>code])
 
     def clone(self) -> State:
         cdef State copy = BaseState.clone(self)

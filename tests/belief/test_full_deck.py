@@ -40,7 +40,7 @@ class Scenario:
 
 
 def scenarios(secret: Hidden) -> Iterator[Scenario]:
-    """All of them. The weight counts the ways to give single cards to masks, hands and piles; armies are alike."""
+    """All of them. The weight counts the ways to give single cards to masks, hands and piles."""
     places = sorted(place for place in secret.capacity if place[0] == "mask")
     hands = sorted(place for place in secret.capacity if place[0] == "hand")
     located = [card for card in secret.cards if PILES not in card.places]
@@ -171,7 +171,7 @@ def test_many_masks_and_hands() -> None:
 
 def test_closed_form_against_enumeration() -> None:
     compared = 0
-    for seed in range(40):
+    for seed in range(25):
         with tempfile.TemporaryDirectory() as folder:
             game = random_tiny_game(random.Random(seed), Path(folder))
             secret = hidden(game.model.observation(None), game.deck)
@@ -190,4 +190,4 @@ def test_closed_form_against_enumeration() -> None:
         means = {what: mean for what, mean in mean_counts(secret).items() if mean}
         assert means == pytest.approx(counts)
         compared += len(masks) > 1
-    assert compared > 10
+    assert compared > 5
