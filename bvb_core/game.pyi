@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ class Action:
     def __hash__(self) -> int: ...
 
 class Game:
+    state_type: ClassVar[type[State]]
+    observation_type: ClassVar[type[Observation]]
+    action_type: ClassVar[type[Action]]
     @property
     def num_players(self) -> int: ...
     @property
@@ -29,6 +32,7 @@ class Game:
     def max_legal_actions(self) -> int: ...
     def new_state(self, seed: int) -> State: ...
     def action_text(self, state: State, action: int) -> str: ...
+    def belief_problem(self, observation: Observation, code: int) -> str: ...
 
 class State:
     @property
