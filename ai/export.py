@@ -26,6 +26,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -143,7 +145,8 @@ def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int
         for part in todo:
             part.write(count)
         return there
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    others = multiprocessing.active_children()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _mind_signals) as pool:
         futures = {pool.submit(part.write): part for part in todo}
         try:
             for future in as_completed(futures):
@@ -151,8 +154,17 @@ def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int
                 count(futures[future].games)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                if process not in others:
+                    process.terminate()
             raise
     return there
+
+
+def _mind_signals() -> None:
+    """A worker leaves Ctrl-C to its parent, and removes the file that it is writing when it is told to end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
 
 
 class _Rows:

@@ -1,6 +1,7 @@
 """`bvb export`: self-play data."""
 
 import os
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
@@ -88,6 +89,8 @@ def export(
         there = ai.export.export(work, workers, progress("games", games))
     except OSError as error:
         raise click.ClickException(f"{error.filename or out}: {os.strerror(error.errno or 0)}") from None
+    except BrokenProcessPool:
+        raise click.ClickException("a worker process died; the same command goes on") from None
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     kept = f", {there} of them were there" if there else ""
