@@ -146,9 +146,12 @@ def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int
             part.write(count)
         return there
     others = multiprocessing.active_children()
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _mind_signals) as pool:
-        futures = {pool.submit(part.write): part for part in todo}
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _tidy_end) as pool:
         try:
+            # Workers start here, and inherit that Ctrl-C is none of their business.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            futures = {pool.submit(_write, part): part for part in todo}
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             for future in as_completed(futures):
                 future.result()
                 count(futures[future].games)
@@ -161,10 +164,16 @@ def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int
     return there
 
 
-def _mind_signals() -> None:
-    """A worker leaves Ctrl-C to its parent, and removes the file that it is writing when it is told to end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _tidy_end() -> None:
+    """Let a worker that is told to end remove the file that it is writing."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+
+
+def _write(part: Part) -> None:
+    try:
+        part.write()
+    except SystemExit:
+        os._exit(1)  # the pool would go on with the parts that wait in its queue
 
 
 class _Rows:
