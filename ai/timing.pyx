@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Timed loops without Python in them, for `bvb bench`."""
 
 from libc.stdint cimport int64_t, uint8_t

@@ -2,6 +2,7 @@
 
 import random
 import tempfile
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import pytest
 
 import bvb_core
 from ai import make_bot
+from bvb.v1 import engine_pb2
 from bvb_core.bears.ops import Action
+from server.convert import observation_to_proto
 
 from .belief.draws import read_piles
 from .belief.histories import new_tiny_game
 from .random_play import Policy
+from .server.conftest import Service, running
 from .soak import Tally, fixture_seeds, run_many
 
 TINY_SHARE = 0.3
@@ -73,7 +77,10 @@ def check_views(state: bvb_core.State, guess: bvb_core.State, observer: int | No
     assert seen.legal_actions() == again.legal_actions()
     assert (seen.legal_mask() == again.legal_mask()).all()
     deck = state.game.deck
-    assert bytes(bvb_core.Observation.from_json(seen.to_json(), deck)) == bytes(seen)
+    told = bvb_core.Observation.from_json(seen.to_json(), deck)
+    assert bytes(told) == bytes(seen)
+    drawn = bytes(seen.determinize(1))
+    assert drawn == bytes(again.determinize(1)) == bytes(told.determinize(1))
     if observer == state.current_player:
         assert state.legal_actions() == guess.legal_actions() == seen.legal_actions()
 
@@ -178,6 +185,45 @@ def test_hidden_cards_change_nothing() -> None:
 @pytest.mark.soak
 def test_hidden_cards_change_nothing_in_many_positions() -> None:
     run_many("leaks", check_position, [*fixture_seeds("leaks"), *range(1_000)], resume=True)
+
+
+# ---------------------------------------------------------------- over the wire
+
+
+def check_calls(seeds: Iterable[int], folder: Path) -> int:
+    """What the service answers to the seat to move, in random positions; returns their number."""
+    positions = 0
+    with running() as service:
+        for seed in seeds:
+            rng = random.Random(seed)
+            state, game_seed = a_position(rng, folder)
+            if state.rules["deck"] != "standard":
+                continue
+            seat = state.current_player
+            guess = state.observation(seat).determinize(rng.getrandbits(64))
+            one, two = (answers(service, game.observation(seat), game_seed) for game in (state, guess))
+            assert one == two
+            positions += 1
+    return positions
+
+
+def answers(service: Service, observation: bvb_core.Observation, seed: int) -> list[bytes]:
+    """The bytes of the observation and of all that is answered to it, but the time it took."""
+    message = observation_to_proto(observation)
+    move = service.stub.SuggestMove(engine_pb2.SuggestMoveRequest(
+        observation=message, budget=engine_pb2.Budget(iterations=50), seed=seed % 2**31))
+    move.ClearField("elapsed_ms")
+    legal = service.stub.ListLegalMoves(engine_pb2.ListLegalMovesRequest(observation=message))
+    return [answer.SerializeToString(deterministic=True) for answer in (message, move, legal)]
+
+
+def test_the_service_tells_nothing_hidden(tmp_path: Path) -> None:
+    assert check_calls(range(60), tmp_path) > 30
+
+
+@pytest.mark.soak
+def test_the_service_tells_nothing_hidden_in_many_positions(tmp_path: Path) -> None:
+    assert check_calls(range(1_600), tmp_path) > 1_000
 
 
 # ---------------------------------------------------------------- seeds

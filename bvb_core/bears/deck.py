@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -194,7 +195,7 @@ class _Reader:
         for role in sorted(SINGLE_ROLES):
             if len(of(role)) > 1:
                 taken, extra = of(role)[:2]
-                self.fail(f"card {extra.id}", f"role: {role} is {taken.id} already; the notation tells no two kinds apart")
+                self.fail(f"card {extra.id}", f"role: {role} is taken by {taken.id}; the notation tells no two kinds apart")
         for role, kinds in (("head", MAX_HEAD_KINDS), ("torso", MAX_TORSO_KINDS)):
             if len(of(role)) > kinds:
                 self.fail("card", f"role: {len(of(role))} kinds of {role}, at most {kinds} fit")
@@ -217,6 +218,15 @@ def load_deck(path: str | os.PathLike[str] | None = None) -> Deck:
 
     Raises DeckError naming file, card and field, also when the file cannot be read.
     """
+    return _shipped_deck() if path is None else _read_deck(path)
+
+
+@functools.cache
+def _shipped_deck() -> Deck:
+    return _read_deck(None)
+
+
+def _read_deck(path: str | os.PathLike[str] | None) -> Deck:
     file = Path(path) if path is not None else _STANDARD
     try:
         content = file.read_bytes()

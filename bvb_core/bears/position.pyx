@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Views as the JSON form of bvb.v1.Observation, and back with every check."""
 
 import re

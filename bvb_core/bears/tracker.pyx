@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Observations from events: what a front-end's seat was shown, line by line, becomes what the seat knows.
 
 The tracker plays every action on the seat's own view with the rules of the game. Cards that the action brings to light

@@ -1,6 +1,7 @@
 """Numbers of lines of play: engine and reference model agree, and nothing changes them unnoticed."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import bvb_core
 
 from ..reference.model import Model
 from ..reference.pieces import load_deck
-from .strategies import DECKS
+from .strategies import DECKS, HERE
 
 
 def engine_perft(state: Any, depth: int) -> int:
@@ -37,21 +38,23 @@ def model_perft(model: Model, depth: int) -> int:
     return total
 
 
-def after(deck: str, moves: int, **options: Any) -> Any:
-    """A game with a small deck after a number of random actions."""
-    state = bvb_core.new_game(players=2, seed=5, first_player=0, deck=DECKS[deck], **options)
-    for seed in range(moves):
-        state.apply(state.random_action(seed))
-    return state
+def record_of(deck: str) -> dict[str, Any]:
+    """A game with a small deck that was played at random for 16 actions."""
+    for line in (HERE / "perft.jsonl").read_text().splitlines():
+        record: dict[str, Any] = json.loads(line)
+        if record["rules"]["deck"] == deck:
+            record["rules"]["deck"] = bvb_core.load_deck(DECKS[deck]).id
+            return record
+    raise KeyError(deck)
 
 
 @pytest.mark.parametrize("deck", DECKS)
 @pytest.mark.parametrize("moves", [0, 8, 16])
 def test_model_agrees(deck: str, moves: int) -> None:
-    state = after(deck, moves, armageddon=True)
-    record = state.to_record()
+    record = record_of(deck)
+    state = bvb_core.State.from_record(record, after=moves, deck=DECKS[deck])
     model = Model(record["rules"], record["deal"], load_deck(DECKS[deck]))
-    for action in record["actions"]:
+    for action in record["actions"][:moves]:
         model.apply(action)
     for depth in (1, 2, 3, 4):
         count = engine_perft(state, depth)
@@ -61,21 +64,21 @@ def test_model_agrees(deck: str, moves: int) -> None:
     assert depth > 1
 
 
-# By deck and number of random actions before; at depth 1 to 5. The reference model gives the same.
+# By deck and number of actions played before; at depth 1 to 5. The reference model gives the same.
 COUNTS = {
-    ("tiny", 0): [5, 25, 125, 658, 5266],
-    ("tiny", 8): [4, 20, 192, 1369, 9551],
-    ("tiny", 16): [9, 68, 413, 2455, 16402],
-    ("heads", 0): [7, 42, 230, 1238, 9701],
-    ("heads", 8): [7, 40, 311, 1859, 10716],
-    ("heads", 16): [8, 56, 324, 1971, 12593],
-    ("limbs", 0): [4, 18, 92, 516, 2716],
-    ("limbs", 8): [7, 43, 267, 1703, 10114],
-    ("limbs", 16): [7, 32, 143, 693, 4091],
+    ("tiny", 0): [7, 44, 257, 1437, 12996],
+    ("tiny", 8): [9, 65, 430, 2672, 19282],
+    ("tiny", 16): [11, 73, 532, 3548, 23085],
+    ("heads", 0): [9, 66, 368, 1791, 14214],
+    ("heads", 8): [7, 67, 465, 2944, 18499],
+    ("heads", 16): [11, 93, 734, 5404, 39254],
+    ("limbs", 0): [4, 18, 92, 519, 2719],
+    ("limbs", 8): [8, 42, 215, 1101, 6040],
+    ("limbs", 16): [3, 14, 74, 705, 4147],
 }
 
 
 @pytest.mark.parametrize(("deck", "moves"), COUNTS)
 def test_counts(deck: str, moves: int) -> None:
-    state = after(deck, moves)
+    state = bvb_core.State.from_record(record_of(deck), after=moves, deck=DECKS[deck])
     assert [engine_perft(state, depth) for depth in range(1, 6)] == COUNTS[deck, moves]
