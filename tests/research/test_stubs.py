@@ -10,11 +10,11 @@ from ..conftest import ROOT
 ALLOWED = r"""
 .*\.__(pyx_capi|reduce_cython|setstate_cython|test)__
 bvb_core\.game\.(Game|State|Observation)
-bvb_core\.bears\.ops\.(Game|State|FORMAT|REASONS)
+bvb_core\.bears\.ops\.(Game|State)
 bvb_core\.bears\.tracker\.Tracker
 bvb_core\.bears\.tensor\.TensorLayout
-bvb_core\.bears\.position\.(Reader|PART_NAMES|REASONS|REMAINS)
-bvb_core\.bears\.\w+\.(TYPES|PRACTICE_ROLES)
+bvb_core\.bears\.position\.Reader
+bvb_core\.bears\.\w+\.[A-Z_]+
 ai\.ismcts\.(Search|StopToken)
 """
 USER = """
