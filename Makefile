@@ -8,6 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 RELEASE := build/release/.stamp
 DEBUG := build/debug/.stamp
 NATIVE := $(shell find bvb_core ai -name '*.py[xd]' 2>/dev/null) $(wildcard proto/bvb/v1/*.proto) setup.py
+STUBBED := $(subst /,.,$(basename $(shell find bvb_core ai -name '*.pyi' 2>/dev/null)))
 INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
 # Sanitizers: the runtime has to come first, and Python itself is not clean of leaks.
 ASAN := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -55,6 +56,7 @@ bench: build  ## speed figures
 lint: build  ## style, types, wire schema
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/stubtest --mypy-config-file pyproject.toml --ignore-missing-stub --ignore-disjoint-bases $(STUBBED)
 	$(BIN)/cython-lint bvb_core ai
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code

@@ -18,7 +18,7 @@ class Alternative:
     """Moves that it stands for besides itself, such as the same arm on the other side."""
     visits: int
     availability: int
-    """Iterations in which the move was legal; at the root it always is."""
+    """Iterations in which the move could have been chosen, since it was first tried."""
     win_probability: tuple[float, ...]
     """Expected share of the victory, 0 to 1, summing to 1."""
     expected_score: tuple[float, ...]

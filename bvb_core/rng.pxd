@@ -1,10 +1,21 @@
 """The seeded generator: the only source of chance.
 
-xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64 as its authors advise. Streams for different purposes
-are separated by mixing the purpose into the seed, so one seed used for a deal and for a search gives unrelated numbers.
+wyrand (Wang Yi, 2019: the generator of wyhash 4): one addition, one 128-bit product. Seeds go through the output function of
+SplitMix64. Streams for different purposes are separated by mixing the purpose into the seed, so one seed used for a deal and
+for a search gives unrelated numbers.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef extern from *:
+    """
+    static inline uint64_t bvb_fold(uint64_t a, uint64_t b) {
+        unsigned __int128 product = (unsigned __int128)a * b;
+        return (uint64_t)(product >> 64) ^ (uint64_t)product;
+    }
+    """
+    uint64_t fold "bvb_fold"(uint64_t a, uint64_t b) noexcept nogil
 
 
 cdef enum:  # Purpose
@@ -15,7 +26,7 @@ cdef enum:  # Purpose
 
 
 cdef struct Rng:
-    uint64_t s[4]
+    uint64_t state
 
 
 cdef inline uint64_t rng_mix(uint64_t x) noexcept nogil:
@@ -26,24 +37,13 @@ cdef inline uint64_t rng_mix(uint64_t x) noexcept nogil:
 
 
 cdef inline void rng_seed(Rng *rng, uint64_t seed, uint64_t purpose, uint64_t stream) noexcept nogil:
-    cdef uint64_t x = rng_mix(rng_mix(seed) ^ (purpose << 56) ^ stream)
-    cdef int i
-    for i in range(4):
-        x += <uint64_t>0x9E3779B97F4A7C15
-        rng.s[i] = rng_mix(x)
+    # Odd multiples keep purposes, streams and neighbouring seeds apart before they are mixed.
+    rng.state = rng_mix(rng_mix(seed + <uint64_t>0x9E3779B97F4A7C15 * (purpose + 1)) + stream)
 
 
 cdef inline uint64_t rng_next(Rng *rng) noexcept nogil:
-    cdef uint64_t result = rng.s[1] * 5
-    cdef uint64_t t = rng.s[1] << 17
-    result = ((result << 7) | (result >> 57)) * 9
-    rng.s[2] ^= rng.s[0]
-    rng.s[3] ^= rng.s[1]
-    rng.s[1] ^= rng.s[2]
-    rng.s[0] ^= rng.s[3]
-    rng.s[2] ^= t
-    rng.s[3] = (rng.s[3] << 45) | (rng.s[3] >> 19)
-    return result
+    rng.state += <uint64_t>0xA0761D6478BD642F
+    return fold(rng.state, rng.state ^ <uint64_t>0xE7037ED1A0B428DB)
 
 
 cdef inline uint32_t rng_below(Rng *rng, uint32_t n) noexcept nogil:

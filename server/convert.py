@@ -1,6 +1,7 @@
 """Protobuf messages to core objects and back. The only module that knows both."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from google.protobuf import json_format
 
@@ -32,7 +33,8 @@ def observation_to_proto(observation: bvb_core.Observation) -> observation_pb2.O
     return json_format.ParseDict(observation.to_dict(), observation_pb2.Observation())
 
 
-def action_to_proto(action: bvb_core.Action) -> action_pb2.Action:
+def action_to_proto(action: Any) -> action_pb2.Action:
+    """The message of an action of a Bears vs Babies state."""
     return action_pb2.Action(notation=str(action), **action.fields())
 
 

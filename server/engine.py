@@ -13,7 +13,6 @@ from bvb.v1 import engine_pb2, observation_pb2
 from server import convert
 from server.errors import invalid
 
-DEADLINE_MARGIN_MS = 50
 INT32_MAX = 2**31 - 1
 # The largest values that a search takes.
 LARGEST = {parameter.name: int(parameter.metadata["high"]) for parameter in fields(SearchParams)}
@@ -105,8 +104,9 @@ class Engine:
         a time of time.monotonic()."""
         time_ms = min(search.time_ms or self.limits.time_ms, self.limits.time_ms)
         if deadline is not None:
-            left_ms = int(1000 * (deadline - time.monotonic())) - DEADLINE_MARGIN_MS
-            time_ms = max(1, min(time_ms, left_ms))
+            left_ms = int(1000 * (deadline - time.monotonic()))
+            reserve_ms = min(max(50, left_ms // 10), 1000)  # for the way back
+            time_ms = max(1, min(time_ms, left_ms - reserve_ms))
         spec = f"ismcts:time_ms={time_ms}:threads={search.threads}"
         if search.iterations:
             spec += f":iterations={search.iterations}"

@@ -43,6 +43,14 @@ def random_deck(rng: random.Random, path: Path, players: int, practice: bool) ->
     counts |= {head: rng.randint(0, 4) for head in ("land_head", "sea_head", "sky_head")}
     for kind in ("crossroad_torso", "mini_arm_torso", "mini_body", "armless_body", "legs", "arm"):
         counts[kind] = rng.randint(0, 3)
+    cards = ""
+    if rng.random() < 0.4:
+        cards += _card("marsh_head", rng.randint(1, 4), "head", rng.randint(0, 4), 'types = ["land", "sea"]')
+    if rng.random() < 0.4:
+        del counts["armless_body"]
+        joints = ["neck", *rng.sample(["left_shoulder", "waist"], rng.randint(0, 2))]
+        cards += _card("armless_body", rng.randint(1, 5), "torso", rng.randint(-1, 3),
+                       f'joints = {joints!r}\nsockets = ["right"]')
     body = sum(counts.values()) - (0 if practice else players)
     extras = {kind: rng.choice((0, 1, 2, 4)) for kind in EXTRAS}
     if not practice:
@@ -52,14 +60,6 @@ def random_deck(rng: random.Random, path: Path, players: int, practice: bool) ->
     counts["wild_provoke"] = rng.choice((0, 1, 3, 6))
     for army in ("land", "sea", "sky"):
         counts |= {f"{army}_baby_{points}": rng.randint(0, 3) for points in range(4)}
-    cards = ""
-    if rng.random() < 0.4:
-        cards += _card("marsh_head", rng.randint(1, 4), "head", rng.randint(0, 4), 'types = ["land", "sea"]')
-    if rng.random() < 0.4:
-        del counts["armless_body"]
-        joints = ["neck", *rng.sample(["left_shoulder", "waist"], rng.randint(0, 2))]
-        cards += _card("armless_body", rng.randint(1, 5), "torso", rng.randint(-1, 3),
-                       f'joints = {joints!r}\nsockets = ["right"]')
     lines = "\n".join(f"{kind} = {count}" for kind, count in counts.items())
     path.write_text(f'name = "random"\nextends = "standard"\n[counts]\n{lines}\n{cards}')
 

@@ -22,7 +22,7 @@ Check = Callable[[int], Tally]
 def run_many(name: str, check: Check, seeds: Iterable[int], *, resume: bool = False) -> Tally:
     """Call `check` with every seed; returns the sum of the tallies.
 
-    A check raises AssertionError to fail; the seeds that fail are named in the AssertionError raised here. With
+    A check raises AssertionError to fail; seeds that fail are named in the AssertionError raised here. With
     `resume`, seeds that passed before an interruption, with the same build and tests, are not run again.
     """
     wanted = list(dict.fromkeys(seeds))

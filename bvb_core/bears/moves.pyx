@@ -163,45 +163,45 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
     cdef const uint64_t *own = s.own[p]
     cdef const uint8_t *n_own = s.n_own[p]
     cdef int provoke = 0, n_provoke = 0, n_dive = 0, lull = 0, n_lull = 0
-    cdef int n_heads = popcount(hand & 0xFF) * (1 + n_own[DEAD_NECK])
-    cdef int n_torsos = 0, n_arms = 0, n_tools = 0, n_legs = 0, n_hats = 0, n_swaps = 0, n_edges = 0, n_masks = 0
+    cdef int n_draws = s.piles_left
+    cdef int n_heads = bvb_pop8[hand & 0xFF] * (1 + n_own[DEAD_NECK])
+    cdef int n_torsos = bvb_pop8[hand >> 8 & 0xFF] * n_own[NEEDS_TORSO]
+    # A kind that is not in the hand counts 0 times its places.
+    cdef int n_arms = (hand >> ARM & 1) * (n_own[OPEN_LEFT] + n_own[OPEN_RIGHT])
+    cdef int n_legs = (hand >> LEGS & 1) * n_own[OPEN_WAIST]
+    cdef int n_tools = 0, n_hats = 0, n_swaps = 0, n_edges = 0, n_masks = 0
     cdef int i, j, part, total
     cdef uint64_t places
     if s.pending != NOT_PENDING:
         provoke = provokable(ctx, s, p)
-        return Act(V_WILD, nth_bit(provoke, rng_below(rng, popcount(provoke))), 0, 0)
-    if hand & 0xFF00:
-        n_torsos = popcount(hand & 0xFF00) * n_own[NEEDS_TORSO]
-    if hand >> ARM & 1:
-        n_arms = n_own[OPEN_LEFT] + n_own[OPEN_RIGHT]
-    if hand >> LEGS & 1:
-        n_legs = n_own[OPEN_WAIST]
+        return Act(V_WILD, nth_bit(provoke, rng_below(rng, bvb_pop8[provoke])), 0, 0)
+    total = n_draws + n_heads + n_torsos + n_arms + n_legs
+    if n_draws == 0:
+        total += 1
     if hand >> TOOL:
-        if hand >> TOOL & 1:
-            n_tools = n_own[SOCKET_LEFT] + n_own[SOCKET_RIGHT]
-        if hand >> HAT & 1:
-            n_hats = n_own[BARE]
-        if hand >> MASK & 1:
-            n_masks = n_heads
+        n_tools = (hand >> TOOL & 1) * (n_own[SOCKET_LEFT] + n_own[SOCKET_RIGHT])
+        n_hats = (hand >> HAT & 1) * n_own[BARE]
+        n_masks = (hand >> MASK & 1) * n_heads
+        n_edges = (hand >> DISMEMBER & 1) * s.n_edges
         if hand >> SWAP & 1:
             for i in range(ctx.players):
                 n_swaps += s.n_own[i][LIVING]
             n_swaps = n_swaps * (n_swaps - 1) // 2
-        if hand >> DISMEMBER & 1:
-            n_edges = s.n_edges
         if hand >> LULLABY & 1:
             lull = armies_with_babies(s)
-            n_lull = popcount(lull)
+            n_lull = bvb_pop8[lull]
+        total += n_tools + n_hats + n_masks + n_edges + n_swaps + n_lull
     if s.used == 0:
         provoke = provokable(ctx, s, p)
-        n_provoke = popcount(provoke)
+        n_provoke = bvb_pop8[provoke]
         n_dive = s.n_discard_kinds
-    # Draws, or pass once the piles are empty.
-    total = (s.piles_left + (s.piles_left == 0) + n_provoke + n_dive + n_heads + n_masks + n_torsos + n_arms + n_legs
-             + n_tools + n_hats + n_swaps + n_edges + n_lull)
+        total += n_provoke + n_dive
     i = rng_below(rng, total)
 
-    if i < s.piles_left:
+    if i < n_dive:
+        return Act(V_DIVE, select64(s.discard_kinds, i), 0, 0)
+    i -= n_dive
+    if i < n_draws:
         j = 0
         while True:
             if s.n_pile[j]:
@@ -209,17 +209,7 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
                     return Act(V_DRAW, j, 0, 0)
                 i -= 1
             j += 1
-    i -= s.piles_left
-    if s.piles_left == 0:
-        if i == 0:
-            return Act(V_PASS, 0, 0, 0)
-        i -= 1
-    if i < n_dive:
-        return Act(V_DIVE, nth_bit(s.discard_kinds, i), 0, 0)
-    i -= n_dive
-    if i < n_provoke:
-        return Act(V_PROVOKE, nth_bit(provoke, i), 0, 0)
-    i -= n_provoke
+    i -= n_draws
     if i < n_heads + n_masks:
         part = V_HEAD
         if i >= n_heads:
@@ -229,6 +219,9 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
         i = i // (1 + n_own[DEAD_NECK])
         return Act(part, nth_bit(hand, i), NEW if j == 0 else nth_bit(own[DEAD_NECK], j - 1), 0)
     i -= n_heads + n_masks
+    if i < n_provoke:
+        return Act(V_PROVOKE, nth_bit(provoke, i), 0, 0)
+    i -= n_provoke
     if i < n_torsos:
         j = n_own[NEEDS_TORSO]
         return nth_place(V_TORSO, nth_bit(hand & 0xFF00, i // j), own[NEEDS_TORSO], i % j)
@@ -253,7 +246,7 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
         return Act(V_LULLABY, nth_bit(lull, i), 0, 0)
     i -= n_lull
     if i < n_swaps:
-        # The i-th pair (j > part): pairs below j are j * (j - 1) / 2.
+        # The i-th pair of living monsters: below the j-th are j * (j - 1) / 2 pairs.
         j = 1
         while i >= j:
             i -= j
@@ -261,6 +254,15 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
         places = living(ctx, s)
         return Act(V_SWAP, 0, nth_bit(places, i), nth_bit(places, j))
     i -= n_swaps
+    if i < n_edges:
+        return random_edge(s, i)
+    return Act(V_PASS, 0, 0, 0)
+
+
+cdef Act random_edge(const State *s, int i) noexcept nogil:
+    """The i-th edge card on the table."""
+    cdef int part, j
+    cdef uint64_t places
     for part in range(N_EDGES):
         j = popcount(s.edges[part])
         if i < j:

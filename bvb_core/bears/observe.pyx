@@ -33,16 +33,11 @@ cdef void drop_empty_facts(State *s) noexcept nogil:
             memset(&s.facts[s.n_facts], 0, sizeof(Fact))
 
 
-cdef void settle_played(State *s, int seat, int kind) noexcept nogil:
-    """A card was played face up: one located copy of it is where everyone sees it."""
+cdef void settle_played_head(State *s, int seat, int kind) noexcept nogil:
     cdef int o
-    if kind >= TORSOS:
-        if s.located[seat][kind]:
-            s.located[seat][kind] -= 1
-    elif s.n_facts:
-        for o in range(N_OBSERVERS):
-            settle(s, seat, kind, o, 255)
-        drop_empty_facts(s)
+    for o in range(N_OBSERVERS):
+        settle(s, seat, kind, o, 255)
+    drop_empty_facts(s)
 
 
 cdef void locate(const Ctx *ctx, State *s, int seat, int kind) noexcept nogil:

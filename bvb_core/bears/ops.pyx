@@ -3,7 +3,7 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import functools
 import hashlib
@@ -82,9 +82,17 @@ cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noex
 cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
     cdef StateStruct *s = <StateStruct *>state
     cdef int32_t n = 0
+    if s.reason != RUNNING:
+        return 0
+    # Who has located what plays no part in what is legal; at the end of a playout nobody has located anything.
+    memset(s.located, 0, sizeof(s.located))
+    memset(s.facts, 0, sizeof(s.facts))
+    s.n_facts = 0
+    s.untracked = 1
     while s.reason == RUNNING:
         apply_act(<const Ctx *>ctx, s, random_act(<const Ctx *>ctx, s, rng))
         n += 1
+    s.untracked = 0
     return n
 
 

@@ -82,7 +82,8 @@ cdef void dive(const Ctx *ctx, State *s, int kind) noexcept nogil:
         meet_wild_provoke(ctx, s, WILD_DIVED)
     else:
         hand_add(s, s.current, kind)
-        locate(ctx, s, s.current, kind)
+        if not s.untracked:
+            locate(ctx, s, s.current, kind)
     if not s.pending:
         end_turn(ctx, s)
 

@@ -83,6 +83,7 @@ cdef struct State:
     uint8_t reason         # Reason, RUNNING while the game runs
     uint8_t piles_left     # number of piles with cards
     uint8_t n_discard_kinds
+    uint8_t untracked      # in a playout: no card is located any more
     uint8_t visible[N_TYPES]        # living monsters with a head known to all, by type
     uint8_t tools[MAX_PLAYERS]      # tools that count
     uint8_t n_hand[MAX_PLAYERS]

@@ -113,7 +113,7 @@ def test_multi_pv(service: Service, position: dict[str, Any]) -> None:
 
 
 def test_the_deadline_of_the_call_ends_the_search(service: Service, position: dict[str, Any]) -> None:
-    answer = service.client.suggest_move(position, iterations=10_000_000, timeout_s=0.5)
+    answer = service.client.suggest_move(position, iterations=10_000_000, timeout_s=2)
     assert answer.stop_reason == engine_pb2.STOP_REASON_TIME
     assert "deadline" in answer.warnings[0]
 
