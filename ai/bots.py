@@ -12,7 +12,7 @@ from typing import Any
 from ai.greedy import GreedyBot
 from ai.ismcts import Search, StopToken, capacity_for
 from ai.params import DEFAULT_ITERATIONS, VANILLA_EXPLORATION, SearchParams, WorldsParams, parse_settings
-from ai.pimc import PimcBot
+from ai.pimc import CheatBot, PimcBot
 from ai.suggestion import Alternative, Bot, Suggestion, require_turn
 from bvb_core.game import Action, Observation
 
@@ -32,12 +32,14 @@ class RandomBot:
         require_turn(observation)
         start = time.perf_counter()
         action = self._random.choice(observation.legal_actions())
-        return Suggestion(action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none", tuple(observation.warnings()))
+        return Suggestion(
+            action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none", tuple(observation.warnings())
+        )
 
 
 class IsmctsBot:
-    """Information set Monte Carlo tree search. Stateless: equal observations, seed, iterations and threads (without a time
-    limit) give equal answers."""
+    """Information set Monte Carlo tree search. Stateless: equal observations, seed, iterations and threads
+    (without a time limit) give equal answers."""
 
     def __init__(self, name: str, params: SearchParams, seed: int) -> None:
         self.name = name
@@ -54,6 +56,7 @@ class IsmctsBot:
         searches = self._search(observation, stop)
         seats = observation.game.num_players
         state = observation.any_state()
+        seat = state.current_player
 
         edges: dict[int, _Sums] = {}
         for search in searches:
@@ -65,7 +68,8 @@ class IsmctsBot:
             if chosen != action.id:
                 stands_for.setdefault(chosen, []).append(action)
         ranked = sorted(
-            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[observation.seat] / item[1].visits, item[0])
+            edges.items(),
+            key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0]),
         )
         alternatives = tuple(
             Alternative(
@@ -96,16 +100,20 @@ class IsmctsBot:
         return self.params
 
     def _search(self, observation: Observation, stop: StopToken | None) -> list[Search]:
-        """One finished search for every thread (root parallelization: Chaslot, Winands, van den Herik 2008)."""
+        """One finished search for every thread (root parallelization: Chaslot, Winands, van den Herik
+        2008)."""
         params = self.params_for(observation)
         threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
         shares: list[int | None] = [None] * threads
         if params.iterations is not None:
-            shares = [params.iterations // threads + (i < params.iterations % threads) for i in range(threads)]
+            shares = [
+                params.iterations // threads + (i < params.iterations % threads) for i in range(threads)
+            ]
         searches = [
             Search(
                 observation, self.seed, stream,
-                capacity_for(observation.game, share, max(1, params.memory_mb // threads)), params.exploration,
+                capacity_for(observation.game, share, max(1, params.memory_mb // threads)),
+                params.exploration,
             )
             for stream, share in enumerate(shares)
         ]  # fmt: skip
@@ -123,8 +131,9 @@ class IsmctsBot:
 
 
 class VanillaBot(IsmctsBot):
-    """The published baseline: single-observer ISMCTS with playouts of uniformly random moves to the end of the game. Only its
-    exploration constant is tuned, once for every number of players. It stays as it is when `ismcts` gets better."""
+    """The published baseline: single-observer ISMCTS with playouts of uniformly random moves to the end of
+    the game. Only its exploration constant is tuned, once for every number of players. It stays as it is when
+    `ismcts` gets better."""
 
     def __init__(self, name: str, params: SearchParams, seed: int, tuned: bool = True) -> None:
         super().__init__(name, params, seed)
@@ -168,7 +177,11 @@ def _no_settings(name: str, settings: list[str]) -> None:
 
 
 def _with_budget(values: dict[str, Any]) -> dict[str, Any]:
-    return values if "iterations" in values or "time_ms" in values else values | {"iterations": DEFAULT_ITERATIONS}
+    return (
+        values
+        if "iterations" in values or "time_ms" in values
+        else values | {"iterations": DEFAULT_ITERATIONS}
+    )
 
 
 def _ismcts_bot(name: str, settings: list[str], seed: int) -> Bot:
@@ -193,6 +206,16 @@ BOTS: dict[str, Callable[[str, list[str], int], Bot]] = {
 }
 # Bots that need a budget, which a call may give to those that are named without one.
 SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
+
+
+def cheat(spec: str, seed: int) -> CheatBot:
+    """The clairvoyant of the arena. No other caller may have it: it plays from the true state."""
+    try:
+        return CheatBot(
+            spec, WorldsParams(**_with_budget(parse_settings(spec.split(":")[1:], WorldsParams))), seed
+        )
+    except ValueError as error:
+        raise ValueError(f"bot {spec!r}: {error}") from None
 
 
 def make_bot(spec: str, seed: int = 0) -> Bot:

@@ -1,11 +1,14 @@
-"""`greedy`: a scripted player of Bears vs Babies that looks one action ahead. The ruler that other bots are measured with.
+"""`greedy`: a scripted player of Bears vs Babies that looks one action ahead. The ruler that other bots are
+measured with.
 
-It asks of every legal action what the position is worth to it afterwards, and takes the action that gains most. What an
-action turns over is averaged over a few determinizations; nothing is searched and nothing is random.
+It asks of every legal action what the position is worth to it afterwards, and takes the action that gains
+most. What an action turns over is averaged over a few determinizations; nothing is searched and nothing is
+random.
 
-A position is worth the lead in points, and what the three armies of Babies promise: their points, times how near each player
-is to being strong enough to collect them. So the script builds the monsters that can win next, takes an army when that earns
-more than building on, breaks up what threatens to win, and spends Swap, Dismember and Lullaby where they turn a battle.
+A position is worth the lead in points, and what the three armies of Babies promise: their points, times how
+near each player is to being strong enough to collect them. So the script builds the monsters that can win
+next, takes an army when that earns more than building on, breaks up what threatens to win, and spends Swap,
+Dismember and Lullaby where they turn a battle.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 from ai.ismcts import StopToken
 from ai.suggestion import Suggestion, require_turn
 from bvb_core import Card, Observation, State
+from bvb_core.game import Observation as AnyObservation
 
 # Determinizations over which actions that turn hidden cards over are averaged.
 WORLDS = 8
@@ -68,8 +72,10 @@ class GreedyBot:
         self.weights = weights or Weights()
 
     def suggest(
-        self, observation: Observation, *, multi_pv: int | None = None, stop: StopToken | None = None
+        self, observation: AnyObservation, *, multi_pv: int | None = None, stop: StopToken | None = None
     ) -> Suggestion:
+        if not isinstance(observation, Observation):
+            raise ValueError("greedy plays Bears vs Babies and no other game")
         require_turn(observation)
         start = time.perf_counter()
         world = observation.any_state()
@@ -79,7 +85,8 @@ class GreedyBot:
         return Suggestion(best, (), (), (), 0, elapsed_ms, "none", tuple(observation.warnings()))
 
     def _gains(self, observation: Observation, world: State) -> dict[int, float]:
-        """By action id, what it adds to the worth of the position, a whole turn counted as one action and draws."""
+        """By action id, what it adds to the worth of the position, a whole turn counted as one action and
+        draws."""
         before = Position(observation)
         now = before.worth(self.weights)
         draw = self.weights.draw if before.draw_pile else 0.0
@@ -115,7 +122,9 @@ class Position:
         self.draw_pile = sum(seen["pile_counts"])
         self.winners: list[int] | None = seen["result"]["winners"] if "result" in seen else None
         self.hand = [self.deck[kind] for kind in seen["players"][self.seat]["hand"]]
-        self.score = [sum(self.deck[kind].points for kind in player["collected"]) for player in seen["players"]]
+        self.score = [
+            sum(self.deck[kind].points for kind in player["collected"]) for player in seen["players"]
+        ]
         self.unseen = self._unseen(seen)
         self.armies = {army["type"]: self._points(army) for army in seen["armies"]}
         self.tools = [0] * self.seats
@@ -130,11 +139,15 @@ class Position:
 
     def _unseen(self, seen: dict[str, Any]) -> Counter[str]:
         """Heads and Babies that the observer does not see: copies by kind."""
-        unseen = Counter({card.id: card.count for card in self.deck.values() if card.role in ("head", "baby")})
+        unseen = Counter(
+            {card.id: card.count for card in self.deck.values() if card.role in ("head", "baby")}
+        )
         unseen.subtract(seen["discard"])
         for player in seen["players"]:
             unseen.subtract(player["hand"] + player["collected"])
-        unseen.subtract(baby["kind"] for army in seen["armies"] for baby in army["babies"] if baby.get("kind"))
+        unseen.subtract(
+            baby["kind"] for army in seen["armies"] for baby in army["babies"] if baby.get("kind")
+        )
         heads = (monster.get("head", {}).get("kind") for monster in seen["monsters"])
         unseen.subtract(kind for kind in heads if kind)
         return unseen
@@ -149,11 +162,13 @@ class Position:
         known = sum(self.deck[kind].points for kind in kinds if kind)
         hidden = sum(not kind for kind in kinds)
         return known + hidden * self._mean(
-            [card for card in self.deck.values() if card.role == "baby" and card.type == army["type"]], "points"
+            [card for card in self.deck.values() if card.role == "baby" and card.type == army["type"]],
+            "points",
         )
 
     def _add(self, monster: dict[str, Any]) -> None:
-        """Count a living monster to its owner's army, a hidden head by the share of the unseen heads that fight in it."""
+        """Count a living monster to its owner's army, a hidden head by the share of the unseen heads that
+        fight in it."""
         head, owner = monster["head"], monster["owner"]
         if head.get("kind"):
             heads = [self.deck[head["kind"]]]
@@ -161,7 +176,9 @@ class Position:
         else:
             self.hidden_heads += 1
             excluded = set(head["excluded_types"])
-            heads = [card for card in self.deck.values() if card.role == "head" and not excluded & set(card.types)]
+            heads = [
+                card for card in self.deck.values() if card.role == "head" and not excluded & set(card.types)
+            ]
             copies = {card.id: max(self.unseen[card.id], 0) for card in heads}
         total = sum(copies.values()) or 1
         roles = [role for part, role in PARTS.items() if monster.get(part)]
@@ -192,12 +209,14 @@ class Position:
         return worth
 
     def _over_others(self, values: Sequence[float], worst: bool = False) -> float:
-        """The observer's value over the mean of the others'; or over the middle of their mean and their greatest."""
+        """The observer's value over the mean of the others'; or over the middle of their mean and their
+        greatest."""
         others = [value for seat, value in enumerate(values) if seat != self.seat]
         return values[self.seat] - (fmean([fmean(others), max(others)]) if worst else fmean(others))
 
     def _chance(self, army: str, points: float, seat: int, weights: Weights) -> float:
-        """That a player collects an army when their next turn comes, by the strength that they have to spare."""
+        """That a player collects an army when their next turn comes, by the strength that they have to
+        spare."""
         if not self._may_provoke(seat):
             return 0.0
         strengths = self.fighting[army]

@@ -8,7 +8,8 @@ from typing import Any
 # Budget of a bot that is named without one.
 DEFAULT_ITERATIONS = 1000
 
-# Exploration of `vanilla` by number of players, tuned once (docs/strength.md) and frozen: it is the published baseline.
+# Exploration of `vanilla` by number of players, tuned once (docs/strength.md) and frozen: it is the published
+# baseline.
 VANILLA_EXPLORATION = {2: 0.7, 3: 0.7, 4: 0.7, 5: 0.7}
 
 
@@ -24,7 +25,9 @@ class SearchParams:
     time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
     threads: int = _parameter(1, 1, 64, "searches side by side, whose results are added up")
     exploration: float = _parameter(0.7, 0.0, 10.0, "weight of exploration in UCB; returns are in [0, 1]")
-    memory_mb: int = _parameter(256, 1, 65_536, "memory for the trees of all threads in MiB; a full tree grows no more")
+    memory_mb: int = _parameter(
+        256, 1, 65_536, "memory for the trees of all threads in MiB; a full tree grows no more"
+    )
 
     def __post_init__(self) -> None:
         _check(self)
@@ -32,8 +35,8 @@ class SearchParams:
 
 @dataclass(frozen=True, slots=True)
 class WorldsParams:
-    """Budget and settings of searches in worlds of full information, whose results are added up. At least one of iterations
-    and time_ms is needed."""
+    """Budget and settings of searches in worlds of full information, whose results are added up. At least one
+    of iterations and time_ms is needed."""
 
     iterations: int | None = _parameter(None, 1, 1_000_000_000, "iterations of all worlds together")
     time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
@@ -67,7 +70,7 @@ def parse_settings(
     known = {parameter.name: "float" in str(parameter.type) for parameter in fields(params)}
     settings: dict[str, Any] = {}
     for word in words:
-        key, equals, value = word.partition("=")
+        key, _, value = word.partition("=")
         if key not in known:
             raise ValueError(f"unknown setting {key!r}; there are {', '.join(known)}")
         if key in settings:

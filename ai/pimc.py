@@ -1,4 +1,5 @@
-"""Bots that search states of full information: determinizations (honest), or the true state (for the arena only)."""
+"""Bots that search states of full information: determinizations (honest), or the true state (for the arena
+only)."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ CAPACITY = 1 << 20
 
 
 class PimcBot:
-    """Perfect-information Monte Carlo (Ginsberg 2001, with UCT in place of a double dummy solver): some determinizations are
-    searched as games of full information, and the visits of their roots are added up. Stateless: equal observations, seed and
-    iterations (without a time limit) give equal answers.
+    """Perfect-information Monte Carlo (Ginsberg 2001, with UCT in place of a double dummy solver): some
+    determinizations are searched as games of full information, and the visits of their roots are added up.
+    Stateless: equal observations, seed and iterations (without a time limit) give equal answers.
 
-    It assumes that everybody will see everything from the next move on, so it never pays for information and never hides any
-    (strategy fusion; Long, Sturtevant, Buro, Furtak 2010).
+    It assumes that everybody will see everything from the next move on, so it never pays for information and
+    never hides any (strategy fusion; Long, Sturtevant, Buro, Furtak 2010).
     """
 
     def __init__(self, name: str, params: WorldsParams, seed: int) -> None:
@@ -45,8 +46,8 @@ class PimcBot:
 
 
 class CheatBot:
-    """A clairvoyant: searches the true state, hidden cards included. It plays in the arena alone, to show what knowing
-    everything is worth; an honest bot that comes near it has seen what it should not."""
+    """A clairvoyant: searches the true state, hidden cards included. It plays in the arena alone, to show
+    what knowing everything is worth; an honest bot that comes near it has seen what it should not."""
 
     def __init__(self, name: str, params: WorldsParams, seed: int) -> None:
         self.name = name
@@ -67,7 +68,8 @@ def _search(
     stop: StopToken | None,
     warnings: tuple[str, ...],
 ) -> Suggestion:
-    """Search world after world with equal shares of the budget, and add up the statistics of the moves at their roots."""
+    """Search world after world with equal shares of the budget, and add up the statistics of the moves at
+    their roots."""
     start = time.perf_counter()
     if params.iterations is not None:
         n_worlds = min(n_worlds, params.iterations)
@@ -83,7 +85,8 @@ def _search(
                 reason = "stopped"
                 break
             if params.time_ms is not None and search.iterations:
-                if (time.perf_counter() - start) * 1e3 >= params.time_ms * (stream + 1) / n_worlds:
+                elapsed_ms = (time.perf_counter() - start) * 1e3
+                if elapsed_ms >= params.time_ms * (stream + 1) / n_worlds:
                     reason = "time"
                     break
             search.run(CHUNK if params.iterations is None else min(CHUNK, share - search.iterations))

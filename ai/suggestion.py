@@ -77,8 +77,9 @@ class Bot(Protocol):
     ) -> Suggestion:
         """A move for the observer, whose turn it must be.
 
-        `multi_pv` limits the alternatives that are reported (None: all); `stop` ends a search from another thread. Raises
-        ValueError when it is not the observer's turn, ObservationError for a contradictory observation.
+        `multi_pv` limits the alternatives that are reported (None: all); `stop` ends a search from another
+        thread. Raises ValueError when it is not the observer's turn, ObservationError for a contradictory
+        observation.
         """
 
 

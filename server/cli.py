@@ -17,7 +17,7 @@ import ai
 import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
-from server import app, bench, convert
+from server import app, bench, cli_arena, convert
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
 
@@ -323,6 +323,9 @@ def run_bench(as_json: bool) -> None:
     """Measure the speed of the engine on this machine. Takes some minutes; best when nothing else runs."""
     figures = bench.run(lambda step: click.echo(step, err=True))
     click.echo(json.dumps(figures) if as_json else bench.table(figures))
+
+
+main.add_command(cli_arena.command)
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
