@@ -8,6 +8,7 @@ the order of the deals, so what is reported after any of them depends on nothing
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import itertools
@@ -15,13 +16,14 @@ import json
 import math
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from statistics import fmean
 from typing import IO, Any, Protocol, Self
@@ -225,8 +227,10 @@ class ProcessExecutor:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
+        context = multiprocessing.get_context("spawn")
+        reader, self._alive = context.Pipe(duplex=False)
         self.pool = ProcessPoolExecutor(
-            workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
+            workers, mp_context=context, initializer=_start_worker, initargs=(reader,)
         )
 
     def play(self, setup: Setup, deals: Iterable[int], records: bool) -> Iterator[DealResult]:
@@ -246,18 +250,17 @@ class ProcessExecutor:
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        self._alive.close()
 
 
-def _end_with_parent() -> None:
-    """In a worker: do not outlive the process that asks for deals."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+def _start_worker(alive: Connection) -> None:
+    """In a worker: leave Ctrl-C to the process that asks for deals, and end when it closes its end of a pipe
+    or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
+        wait([alive])
+        os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
 
@@ -307,23 +310,19 @@ class StateFile:
         self._file.seek(0)
         end = 0
         for number, line in enumerate(self._file):
-            try:
+            data: Any = None
+            with contextlib.suppress(ValueError):
                 data = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                data = None
             if data is None and number and not self._file.read(1):
                 break
-            if not isinstance(data, dict):
-                raise ArenaError(f"{path}: line {number + 1} is not of a state file")
-            if number == 0:
-                _same_setup(path, data, header)
-            else:
-                length = data["records_length"]
-                games = tuple(
-                    GameResult(tuple(g["seating"]), tuple(g["scores"]), tuple(g["winners"]), g["turns"])
-                    for g in data["games"]
-                )
-                self.finished.append(DealResult(data["deal"], games))
+            try:
+                if number == 0:
+                    _same_setup(path, data, header)
+                else:
+                    self.finished.append(_read_deal(data, number - 1))
+                    length = data["records_length"]
+            except (KeyError, TypeError):
+                raise ArenaError(f"{path}: line {number + 1} is not of a state file") from None
             end += len(line)
         self._file.truncate(end)
         if end == 0:
@@ -360,8 +359,19 @@ class StateFile:
         self.close()
 
 
-def _same_setup(path: Path, found: dict[str, Any], header: dict[str, Any]) -> None:
-    if found.get("format") != FORMAT:
+def _read_deal(data: dict[str, Any], number: int) -> DealResult:
+    """Raises KeyError or TypeError for what is not the deal of this number."""
+    if data["deal"] != number:
+        raise KeyError(number)
+    games = (
+        GameResult(tuple(game["seating"]), tuple(game["scores"]), tuple(game["winners"]), game["turns"])
+        for game in data["games"]
+    )
+    return DealResult(number, tuple(games))
+
+
+def _same_setup(path: Path, found: Any, header: dict[str, Any]) -> None:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ArenaError(f"{path} is not a state file of this version of the arena")
     other = [key for key, value in header.items() if found.get(key) != value]
     if other:

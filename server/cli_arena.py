@@ -98,8 +98,8 @@ def command(
 ) -> None:
     """Let bots play each other, and print shares of the victory, scores and Elo with 95 % intervals.
 
-    Every line-up plays the same deals. Elo is the rating above equal opponents, to whom a bot's share would be
-    par. Equal commands print equal figures, unless bots play by time.
+    Every line-up plays the same deals. Elo is the rating above opponents who are equal to each other. Equal
+    commands print equal figures, unless bots play by time.
     """
     try:
         setup = arena.Setup(tuple(bots.split(",")), players, seed, iterations, time_ms, independent)
