@@ -58,7 +58,7 @@ class Weights:
     """A tool on a living monster: an action more in every turn."""
     promise: float = 0.6
     """A point among the Babies, to a player who is sure to be able to collect it."""
-    growth: float = 1.5
+    growth: float = 2.0
     """Points that are expected to join each army."""
     steepness: float = 0.6
     """How fast the chance to collect an army rises with strength, a point of strength."""
