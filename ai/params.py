@@ -10,7 +10,7 @@ DEFAULT_ITERATIONS = 1000
 
 # Exploration of `vanilla` by number of players, tuned once (docs/strength.md) and frozen: it is the published
 # baseline.
-VANILLA_EXPLORATION = {2: 0.7, 3: 0.7, 4: 0.7, 5: 0.7}
+VANILLA_EXPLORATION = {2: 0.5, 3: 0.7, 4: 0.7, 5: 0.7}
 
 
 def _parameter(default: Any, low: float, high: float, doc: str) -> Any:
@@ -40,7 +40,7 @@ class WorldsParams:
 
     iterations: int | None = _parameter(None, 1, 1_000_000_000, "iterations of all worlds together")
     time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
-    worlds: int = _parameter(20, 1, 10_000, "determinizations that are searched, at most one an iteration")
+    worlds: int = _parameter(5, 1, 10_000, "determinizations that are searched, at most one an iteration")
     exploration: float = _parameter(0.7, 0.0, 10.0, "weight of exploration in UCB; returns are in [0, 1]")
 
     def __post_init__(self) -> None:
