@@ -32,14 +32,15 @@ class RandomBot:
         require_turn(observation)
         start = time.perf_counter()
         action = self._random.choice(observation.legal_actions())
-        return Suggestion(
-            action, (), (), (), 0, (time.perf_counter() - start) * 1e3, "none", tuple(observation.warnings())
-        )
+        elapsed_ms = (time.perf_counter() - start) * 1e3
+        return Suggestion(action, (), (), (), 0, elapsed_ms, "none", tuple(observation.warnings()))
 
 
 class IsmctsBot:
-    """Information set Monte Carlo tree search. Stateless: equal observations, seed, iterations and threads
-    (without a time limit) give equal answers."""
+    """Information set Monte Carlo tree search.
+
+    Stateless: equal observations, seed, iterations and threads (without a time limit) give equal answers.
+    """
 
     def __init__(self, name: str, params: SearchParams, seed: int) -> None:
         self.name = name
@@ -56,7 +57,6 @@ class IsmctsBot:
         searches = self._search(observation, stop)
         seats = observation.game.num_players
         state = observation.any_state()
-        seat = state.current_player
 
         edges: dict[int, _Sums] = {}
         for search in searches:
@@ -67,9 +67,10 @@ class IsmctsBot:
             chosen = state.representative(action.id)
             if chosen != action.id:
                 stands_for.setdefault(chosen, []).append(action)
+        seat = observation.current_player
         ranked = sorted(
-            edges.items(),
-            key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0]),
+            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits,
+            item[0])
         )
         alternatives = tuple(
             Alternative(
@@ -106,9 +107,8 @@ class IsmctsBot:
         threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
         shares: list[int | None] = [None] * threads
         if params.iterations is not None:
-            shares = [
-                params.iterations // threads + (i < params.iterations % threads) for i in range(threads)
-            ]
+            shares = [params.iterations // threads + (i < params.iterations % threads) for i in
+            range(threads)]
         searches = [
             Search(
                 observation, self.seed, stream,
@@ -132,8 +132,11 @@ class IsmctsBot:
 
 class VanillaBot(IsmctsBot):
     """The published baseline: single-observer ISMCTS with playouts of uniformly random moves to the end of
-    the game. Only its exploration constant is tuned, once for every number of players. It stays as it is when
-    `ismcts` gets better."""
+    the game.
+
+    Only its exploration constant is tuned, once for every number of players. It stays as it is when `ismcts`
+    gets better.
+    """
 
     def __init__(self, name: str, params: SearchParams, seed: int, tuned: bool = True) -> None:
         super().__init__(name, params, seed)
@@ -177,11 +180,9 @@ def _no_settings(name: str, settings: list[str]) -> None:
 
 
 def _with_budget(values: dict[str, Any]) -> dict[str, Any]:
-    return (
-        values
-        if "iterations" in values or "time_ms" in values
-        else values | {"iterations": DEFAULT_ITERATIONS}
-    )
+    if "iterations" not in values and "time_ms" not in values:
+        values["iterations"] = DEFAULT_ITERATIONS
+    return values
 
 
 def _ismcts_bot(name: str, settings: list[str], seed: int) -> Bot:
@@ -211,9 +212,8 @@ SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
 def cheat(spec: str, seed: int) -> CheatBot:
     """The clairvoyant of the arena. No other caller may have it: it plays from the true state."""
     try:
-        return CheatBot(
-            spec, WorldsParams(**_with_budget(parse_settings(spec.split(":")[1:], WorldsParams))), seed
-        )
+        values = _with_budget(parse_settings(spec.split(":")[1:], WorldsParams))
+        return CheatBot(spec, WorldsParams(**values), seed)
     except ValueError as error:
         raise ValueError(f"bot {spec!r}: {error}") from None
 

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Single-observer information set Monte Carlo tree search (Cowling, Powley, Whitehouse 2012: "Information Set Monte Carlo
 Tree Search", section IV-B), over any game that meets bvb_core.game.
 
@@ -83,6 +84,8 @@ cdef class Search:
                   exploration: float = 0.7):
         """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree."""
         cdef Game game = observation.game
+        if observation.current_player < 0:
+            raise ValueError("nobody is to move")
         self.observation = observation
         self.ops = &game.ops
         self.ctx = game.ctx
@@ -235,6 +238,25 @@ cdef class Search:
             edge = self.tree.edges[edge].next
         return result
 
+    def edges(self) -> list[tuple[int, int, int, int, int, int]]:
+        """The whole tree: (node, its visits, action id, visits, availability, visits of the nodes below) of every edge."""
+        cdef uint32_t node, edge, child, below
+        result = []
+        for node in range(ROOT, self.tree.n_nodes):
+            edge = self.tree.nodes[node].first_edge
+            while edge != NIL:
+                below = 0
+                child = self.tree.edges[edge].first_node
+                while child != NIL:
+                    below += self.tree.nodes[child].visits
+                    child = self.tree.nodes[child].next
+                result.append((
+                    node, self.tree.nodes[node].visits, self.tree.edges[edge].action, self.tree.edges[edge].visits,
+                    self.tree.edges[edge].available, below,
+                ))
+                edge = self.tree.edges[edge].next
+        return result
+
     @property
     def tree_size(self) -> tuple[int, int]:
         """Number of nodes and of edges."""
@@ -307,7 +329,7 @@ def is_debug_build() -> bool:
     return BVB_DEBUG != 0
 
 
-def capacity_for(game: Game, iterations: int | None, memory_mb: int) -> int:
+def capacity_for(Game game, iterations: int | None, memory_mb: int) -> int:
     """Tree capacity in iterations: as many as are asked for, and not more than fit into the memory."""
     entries = (memory_mb << 20) // bytes_per_entry(game.ops.num_players)
     return min(entries, iterations) if iterations is not None else entries

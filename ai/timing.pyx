@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Timed loops without Python in them, for `bvb bench`."""
 
 from libc.stdint cimport int64_t, uint8_t
@@ -15,11 +16,11 @@ def time_playouts(State start, seed: int, count: int) -> tuple[float, int]:
     cdef Game game = start.game
     cdef State state = start.clone()
     cdef Rng rng
-    cdef int64_t actions = 0, i, n = count
+    cdef int64_t actions = 0, _, n = count
     rng_seed(&rng, seed_bits(seed), PLAYOUT, 0)
     begin = time.perf_counter()
     with nogil:
-        for i in range(n):
+        for _ in range(n):
             memcpy(state.data, start.data, game.ops.state_size)
             actions += game.ops.playout(game.ctx, state.data, &rng)
     return time.perf_counter() - begin, actions
@@ -31,11 +32,11 @@ def time_determinize(Observation observation, seed: int, count: int) -> float:
     cdef State state = observation.any_state().clone()
     cdef void *belief = observation.prepared()
     cdef Rng rng
-    cdef int64_t i, n = count
+    cdef int64_t _, n = count
     rng_seed(&rng, seed_bits(seed), DETERMINIZATION, 0)
     begin = time.perf_counter()
     with nogil:
-        for i in range(n):
+        for _ in range(n):
             game.ops.determinize(game.ctx, belief, &rng, state.data)
     return time.perf_counter() - begin
 
@@ -43,7 +44,7 @@ def time_determinize(Observation observation, seed: int, count: int) -> float:
 def time_shuffle(cards: int, seed: int, count: int) -> float:
     """A plain shuffle and deal of so many cards into another array, the yardstick of determinizations: seconds."""
     cdef int size = cards, i, j
-    cdef int64_t k, n = count
+    cdef int64_t _, n = count
     cdef Rng rng
     cdef uint8_t *deck = <uint8_t *>calloc(2 * size, 1)
     cdef uint8_t *dealt = deck + size
@@ -55,7 +56,7 @@ def time_shuffle(cards: int, seed: int, count: int) -> float:
     rng_seed(&rng, seed_bits(seed), DETERMINIZATION, 1)
     begin = time.perf_counter()
     with nogil:
-        for k in range(n):
+        for _ in range(n):
             for i in range(size - 1, -1, -1):
                 j = rng_below(&rng, i + 1)
                 kept = deck[j]

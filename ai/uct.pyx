@@ -1,7 +1,7 @@
-"""UCT in a game of full information (Kocsis and Szepesvari 2006), every seat maximising its own return, over any game that
-meets bvb_core.game. The leaf is played to the end by uniformly random legal actions.
+"""UCT in a game of full information (Kocsis and Szepesvari 2006), over any game that meets bvb_core.game.
 
-Searching determinizations one by one gives perfect-information Monte Carlo; searching the true state, a clairvoyant.
+Every seat maximises its own return. The leaf is played to the end by uniformly random legal actions. Searching
+determinizations one by one gives perfect-information Monte Carlo; searching the true state, a clairvoyant.
 """
 
 from libc.math cimport log, sqrt
@@ -32,8 +32,11 @@ cdef class StateSearch:
     cdef uint32_t *edge_of                 # by action, all NIL between steps
     cdef double *root_scores               # [action][seat], sums of scores below the root
 
-    def __cinit__(self, State root, seed: int, stream: int = 0, capacity: int = 1 << 16, exploration: float = 0.7):
-        """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree."""
+    def __cinit__(
+        self, State root, seed: int, stream: int = 0, capacity: int = 1 << 16, exploration: float = 0.7
+    ):
+        """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to
+        the tree."""
         cdef Game game = root.game
         self.root = root.clone()
         self.state = root.clone()
@@ -43,7 +46,8 @@ cdef class StateSearch:
         rng_seed(&self.rng, seed_bits(seed), SEARCH, stream)
         self.actions = <int32_t *>calloc(self.ops.max_legal_actions, sizeof(int32_t))
         self.edge_of = <uint32_t *>calloc(self.ops.num_distinct_actions, sizeof(uint32_t))
-        self.root_scores = <double *>calloc(self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
+        self.root_scores = <double *>calloc(
+            self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
         if (
             self.actions == NULL or self.edge_of == NULL or self.root_scores == NULL
             or not tree_alloc(&self.tree, capacity + 2, self.ops.num_players)
@@ -58,9 +62,9 @@ cdef class StateSearch:
 
     def run(self, iterations: int) -> None:
         """Grow the tree by a number of iterations."""
-        cdef int64_t i, n = iterations
+        cdef int64_t _i, n = iterations
         with nogil:
-            for i in range(n):
+            for _i in range(n):
                 self.iterate()
         self.iterations += n
 
@@ -149,7 +153,7 @@ cdef class StateSearch:
         return best
 
     def root_edges(self) -> list[tuple[int, int, list[float], list[float]]]:
-        """(action id, visits, sums of returns by seat, sums of scores by seat) of every move looked at."""
+        """(action id, visits, sums of returns by seat, sums of scores by seat) of the moves looked at."""
         cdef uint32_t edge = self.tree.nodes[ROOT].first_edge
         cdef int32_t a
         cdef int seats = self.tree.seats, i

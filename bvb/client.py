@@ -1,7 +1,7 @@
 """A blocking client of EngineService."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import grpc
@@ -111,6 +111,14 @@ def observation_message(position: Position) -> observation_pb2.Observation:
         raise ValueError(f"not an observation: {error}") from None
 
 
+def _position(observation: Position, events: Iterable[str] | None) -> dict[str, Any]:
+    """The position fields of a request."""
+    message = observation_message(observation)
+    if events is None:
+        return {"observation": message}
+    return {"history": engine_pb2.History(initial_view=message, events=events)}
+
+
 class Client:
     """A connection to a server, made on the first call. Threads may share it.
 
@@ -156,15 +164,18 @@ class Client:
         seed: int | None = None,
         threads: int = 1,
         multi_pv: int = 0,
+        events: Iterable[str] | None = None,
         timeout_s: float | None = None,
     ) -> engine_pb2.SuggestMoveResponse:
         """The best move for the seat to move.
+
+        With `events`, the lines that the seat was shown since, `observation` is the seat's view at an earlier moment.
 
         At least one of `iterations` (simulated games) and `time_ms` (milliseconds) is needed.
         `seed` is 0 to 2**32 - 1, None for a random one. `multi_pv` limits the alternatives, 0 for all.
         """
         request = engine_pb2.SuggestMoveRequest(
-            observation=observation_message(observation),
+            **_position(observation, events),
             budget=engine_pb2.Budget(iterations=iterations, time_ms=time_ms),
             seed=seed,
             threads=threads,
@@ -173,10 +184,10 @@ class Client:
         return self._call(self._stub.SuggestMove, request, timeout_s)
 
     def list_legal_moves(
-        self, observation: Position, *, timeout_s: float | None = None
+        self, observation: Position, *, events: Iterable[str] | None = None, timeout_s: float | None = None
     ) -> engine_pb2.ListLegalMovesResponse:
-        """All legal moves of the seat to move, sorted by notation."""
-        request = engine_pb2.ListLegalMovesRequest(observation=observation_message(observation))
+        """All legal moves of the seat to move, sorted by notation; `events` as in suggest_move."""
+        request = engine_pb2.ListLegalMovesRequest(**_position(observation, events))
         return self._call(self._stub.ListLegalMoves, request, timeout_s)
 
     def engine_info(self, *, timeout_s: float | None = None) -> engine_pb2.GetEngineInfoResponse:

@@ -23,6 +23,7 @@ MIN_PLAYERS, MAX_PLAYERS = 2, 5
 
 __all__ = [
     "CHANCE", "MAX_PLAYERS", "MIN_PLAYERS", "TERMINAL",
-    "Action", "Card", "Deck", "DeckError", "EventError", "IllegalActionError", "Observation", "ObservationError", "RecordError", "State", "Tracker",
+    "Action", "Card", "Deck", "DeckError", "EventError", "IllegalActionError", "Observation", "ObservationError",
+    "RecordError", "State", "Tracker",
     "game_for", "load_deck", "new_game",
 ]  # fmt: skip

@@ -71,7 +71,7 @@ cdef class Game:
     cdef const void *ctx
     cdef int check_ops(self) except -1
     cpdef str action_text(self, State state, int32_t action)
-    cpdef str belief_problem(self, Observation observation, int32_t code)
+    cpdef tuple belief_problem(self, Observation observation, int32_t code)
 
 
 cdef class State:

@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Game, State, Observation and Action: the Python face of GameOps, the same for every game."""
 
 from libc.stdint cimport int32_t, uint64_t
@@ -18,16 +18,20 @@ class IllegalActionError(ValueError):
 
 
 class ObservationError(ValueError):
-    """An observation that cannot be. `field` is its path, as in "players[1].hand_count"; `problem` says what is wrong."""
+    """An observation that cannot be. `field` is the path of the field that is wrong, as in "players[1].hand_count", and
+    `problem` says why; where several fields contradict each other, `fields` names all of them, `field` first."""
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, others: tuple[str, ...] = ()) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
+        self.fields = (field, *others)
 
 
 cdef uint64_t seed_bits(object seed) except? 0:
-    return int(seed) & 0xFFFFFFFFFFFFFFFF
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be a whole number, not {seed!r}")
+    return seed & 0xFFFFFFFFFFFFFFFF
 
 
 class Action:
@@ -84,6 +88,11 @@ cdef class Game:
     def max_legal_actions(self) -> int:
         return self.ops.max_legal_actions
 
+    def check_id(self, action_id: int) -> None:
+        """Raises ValueError for a number that is no action id."""
+        if not 0 <= action_id < self.ops.num_distinct_actions:
+            raise ValueError(f"action ids are 0 to {self.ops.num_distinct_actions - 1}, not {action_id}")
+
     def new_state(self, seed: int) -> State:
         """A new game. The same seed gives the same game on every platform."""
         cdef State state = self.state_type(self)
@@ -96,9 +105,9 @@ cdef class Game:
         """Notation of an action in a state."""
         return str(action)
 
-    cpdef str belief_problem(self, Observation observation, int32_t code):
-        """Why prepare_belief refused an observation, as "field: problem"."""
-        return f"observation: contradictory (code {code})"
+    cpdef tuple belief_problem(self, Observation observation, int32_t code):
+        """Why prepare_belief refused an observation: the arguments of an ObservationError."""
+        return "observation", f"contradictory (code {code})"
 
 
 cdef class State:
@@ -142,11 +151,13 @@ cdef class State:
             free(ids)
 
     def representative(self, action_id: int) -> int:
-        """Id of the search action that stands for a legal action."""
+        """Id of the search action that stands for a legal action. Raises ValueError for a number that is no id."""
+        self.game.check_id(action_id)
         return self.game.ops.representative(self.game.ctx, self.data, action_id)
 
     def action(self, action_id: int) -> Action:
-        """The Action with an id that is legal here."""
+        """The Action with an id that is legal here. Raises ValueError for a number that is no id."""
+        self.game.check_id(action_id)
         return self.game.action_type(action_id, self.game.action_text(self, action_id))
 
     def legal_actions(self) -> list[Action]:
@@ -288,7 +299,7 @@ cdef class Observation:
             self.belief = belief
             if code:
                 try:
-                    raise ObservationError(*self.game.belief_problem(self, code).split(": ", 1))
+                    raise ObservationError(*self.game.belief_problem(self, code))
                 finally:
                     self.belief = NULL
                     free(belief)
@@ -335,6 +346,14 @@ cdef class Observation:
         if self.seat != self.current_player:
             mask[:] = False
         return mask
+
+    def tensor(self, out=None):
+        """What the observer knows as a flat numpy float32 array, from the observer's point of view.
+
+        Its length is the same for all observations of a game. `out`, a float32 array of that length, is filled when given.
+        Raises NotImplementedError in games that have none.
+        """
+        raise NotImplementedError(f"{type(self.game).__name__} has no tensors")
 
     def _raw(self) -> bytes:
         return PyBytes_FromStringAndSize(<char *>self.data, self.game.ops.observation_size)

@@ -61,12 +61,13 @@ def masked_position(masks: int) -> bvb_core.Observation:
 
 def _hidden_cards(view: bvb_core.Observation) -> int:
     data = view.to_dict()
-    return (
+    hidden: int = (
         sum(data["pile_counts"])
         + sum(player["hand_count"] for seat, player in enumerate(data["players"]) if seat != view.seat)
         + sum(not baby["kind"] for army in data["armies"] for baby in army["babies"])
         + sum(not monster["head"]["kind"] for monster in data["monsters"] if "head" in monster)
     )
+    return hidden
 
 
 def _playouts() -> dict[str, Any]:
@@ -157,7 +158,8 @@ def _machine() -> dict[str, Any]:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        cpu = next((line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line), cpu)
+        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
+        cpu = names[0] if names else cpu
     return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
 
 
@@ -205,7 +207,8 @@ def table(figures: dict[str, Any]) -> str:
     ]
     for moment, rows in figures["search"].items():
         for iterations, row in rows.items():
-            lines.append(f"  {moment:7} {int(iterations):9,} iterations  {row['sims_per_s']:12,.0f}   {row['moves_per_s']:14,.0f}")
+            sims, moves = row["sims_per_s"], row["moves_per_s"]
+            lines.append(f"  {moment:7} {int(iterations):9,} iterations  {sims:12,.0f}   {moves:14,.0f}")
     one, two = figures["threads"]["1"], figures["threads"]["2"]
     lines += [
         "",

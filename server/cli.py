@@ -18,6 +18,7 @@ import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
 from server import app, bench, cli_arena, convert
+from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
 
@@ -161,6 +162,8 @@ def suggest(
     deck: bvb_core.Deck | None,
 ) -> None:
     """The best move in POSITION, the JSON of an observation ('-' reads it from stdin)."""
+    if server and deck:
+        raise click.UsageError("--deck is for searching here; a server has its own decks")
     if iterations is None and time_ms is None:
         time_ms = 1000
     try:
@@ -286,7 +289,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
             else:
                 games += 1
                 actions += len(state.to_record()["actions"])
-        click.echo(f"{file.name}: {games} games with {actions} actions are correct")
+        click.echo(f"{file.name}: {games} game{'s' * (games != 1)} with {actions} actions correct")
     if failed:
         sys.exit(1)
 
@@ -326,6 +329,7 @@ def run_bench(as_json: bool) -> None:
 
 
 main.add_command(cli_arena.command)
+main.add_command(play)
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
@@ -363,3 +367,8 @@ def progress(unit: str, total: int) -> Callable[[int], None]:
             click.echo(f"{done}/{total} {unit}", err=True)
 
     return report
+
+
+from server.cli_export import export  # noqa: E402  (it uses what stands above)
+
+main.add_command(export)

@@ -12,21 +12,36 @@ from server.errors import invalid
 
 
 def observation_from_proto(
-    message: observation_pb2.Observation, decks: Mapping[str, bvb_core.Deck]
+    message: observation_pb2.Observation, decks: Mapping[str, bvb_core.Deck], path: str = ""
 ) -> bvb_core.Observation:
-    """The position that a message describes; a ServiceError names the field that makes it impossible."""
+    """The position that a message describes; a ServiceError names the field, below `path`, that makes it impossible."""
     deck_id = message.rules.deck or "standard"
     deck = decks.get(deck_id)
     if deck is None:
         known = ", ".join(f"'{name}'" for name in decks)
-        raise invalid("rules.deck", f"deck '{deck_id}' is not known here; known: {known}", "UNKNOWN_DECK")
+        raise invalid(path + "rules.deck", f"deck '{deck_id}' is not known here; known: {known}", "UNKNOWN_DECK")
     fields = json_format.MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     try:
         return bvb_core.Observation.from_dict(fields, deck=deck)
     except bvb_core.ObservationError as error:
-        raise invalid(error.field, error.problem, "INVALID_OBSERVATION") from None
+        field, *others = (path + name for name in error.fields)
+        raise invalid(field, error.problem, "INVALID_OBSERVATION", tuple(others)) from None
+
+
+def observation_from_history(
+    message: engine_pb2.History, decks: Mapping[str, bvb_core.Deck]
+) -> bvb_core.Observation:
+    """The position after the events; a ServiceError names the event that cannot have happened."""
+    initial = observation_from_proto(message.initial_view, decks, "history.initial_view.")
+    tracker = bvb_core.Tracker(initial.rules, initial.seat, initial)
+    try:
+        for line in message.events:
+            tracker.push(line)
+        return tracker.observation()
+    except bvb_core.EventError as error:
+        raise invalid(f"history.events[{error.index}]", error.reason, "INVALID_EVENT") from None
 
 
 def observation_to_proto(observation: bvb_core.Observation) -> observation_pb2.Observation:

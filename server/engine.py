@@ -9,7 +9,7 @@ from importlib.metadata import version
 import ai
 import bvb_core
 from ai.params import SearchParams
-from bvb.v1 import engine_pb2, observation_pb2
+from bvb.v1 import engine_pb2
 from server import convert
 from server.errors import invalid
 
@@ -25,7 +25,7 @@ class Limits:
     iterations: int = LARGEST["iterations"]
     time_ms: int = LARGEST["time_ms"]
     threads: int = LARGEST["threads"]
-    request_bytes: int = 256 * 1024
+    request_bytes: int = 32 * 1024
 
     def to_proto(self) -> engine_pb2.Limits:
         return engine_pb2.Limits(
@@ -124,10 +124,15 @@ class Engine:
         self, request: engine_pb2.SuggestMoveRequest | engine_pb2.ListLegalMovesRequest
     ) -> bvb_core.Observation:
         """The position of a request, in which the observer is to move."""
-        if not request.HasField("observation"):
-            raise invalid("observation", "is missing", "NO_OBSERVATION")
-        message: observation_pb2.Observation = request.observation
-        observation = convert.observation_from_proto(message, self.decks)
+        given = request.HasField("observation"), request.HasField("history")
+        if given == (False, False):
+            raise invalid("observation", "is missing, and so is history", "NO_OBSERVATION")
+        if given == (True, True):
+            raise invalid("history", "give either observation or history, not both", "TWO_POSITIONS", ("observation",))
+        if request.HasField("history"):
+            observation = convert.observation_from_history(request.history, self.decks)
+        else:
+            observation = convert.observation_from_proto(request.observation, self.decks)
         if observation.current_player == bvb_core.TERMINAL:
             raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
         if observation.seat is None:

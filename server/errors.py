@@ -40,15 +40,19 @@ class ServiceError(Exception):
         await context.abort(status.code, status.details, status.trailing_metadata)
 
 
-def invalid(field: str, problem: str, reason: str = "INVALID_FIELD") -> ServiceError:
-    """The error for a request whose `field` has a `problem`."""
-    violation = error_details_pb2.BadRequest.FieldViolation(field=field, description=problem)
+def invalid(
+    field: str, problem: str, reason: str = "INVALID_FIELD", others: tuple[str, ...] = ()
+) -> ServiceError:
+    """The error for a request whose `field` has a `problem`, which may as well lie in `others`."""
+    violations = [
+        error_details_pb2.BadRequest.FieldViolation(field=name, description=problem) for name in (field, *others)
+    ]
     return ServiceError(
         grpc.StatusCode.INVALID_ARGUMENT,
         f"{field}: {problem}",
         reason,
         {"field": field},
-        (error_details_pb2.BadRequest(field_violations=[violation]),),
+        (error_details_pb2.BadRequest(field_violations=violations),),
     )
 
 

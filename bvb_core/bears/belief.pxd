@@ -33,7 +33,7 @@ cdef struct Belief:
     State base
     int32_t observer
     int32_t where
-    # Cards that may be in hands, piles and under masks; those that can only be in piles; Babies of each type that may be in armies.
+    # Cards that may be in hands, piles and under masks; those that can only be in piles; unseen Babies of each type.
     int32_t n_free
     int32_t n_pile_only
     int32_t n_unseen[N_TYPES]

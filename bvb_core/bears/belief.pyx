@@ -158,7 +158,7 @@ cdef int prepare_belief(const Ctx *ctx, const View *view, Belief *b) noexcept no
     cdef int seen[N_CODES]
     cdef int free_heads[8]
     cdef int used[MAX_HEAD_CARDS]
-    cdef int p, k, t, i, unknown, problem
+    cdef int p, k, t, i, unknown, problem, _
     cdef int hidden = 0
     cdef Choice partial
     memset(b, 0, sizeof(Belief) - sizeof(b.choices))
@@ -182,7 +182,7 @@ cdef int prepare_belief(const Ctx *ctx, const View *view, Belief *b) noexcept no
         if seen[k] > ctx.count[k]:
             b.where = k
             return TOO_MANY_CARDS
-        for p in range(ctx.count[k] - seen[k]):
+        for _ in range(ctx.count[k] - seen[k]):
             if k >= BABIES:
                 t = baby_type(k)
                 b.unseen[t][b.n_unseen[t]] = k
@@ -248,7 +248,7 @@ cdef void determinize(const Ctx *ctx, const Belief *b, Rng *rng, State *s) noexc
     cdef int n_open[MAX_PLAYERS]
     cdef int used[MAX_HEAD_CARDS]
     cdef int n = b.n_free
-    cdef int p, t, i, j, k, low, high
+    cdef int p, t, i, j, k, low, high, _
     cdef double target
     cdef const Choice *choice
     cdef const Located *group
@@ -281,12 +281,12 @@ cdef void determinize(const Ctx *ctx, const Belief *b, Rng *rng, State *s) noexc
             refresh(ctx, s, j)
         for j in range(b.n_located):
             group = &b.located[j]
-            for i in range(group.count - used[j]):
+            for _ in range(group.count - used[j]):
                 s.hand[group.owner][group.kind] += 1
                 s.hand_kinds[group.owner] |= <uint32_t>1 << group.kind
                 n_open[group.owner] -= 1
     for p in range(ctx.players):
-        for i in range(n_open[p]):
+        for _ in range(n_open[p]):
             k = draw_card(rng, pool, n)
             n -= 1
             s.hand[p][k] += 1

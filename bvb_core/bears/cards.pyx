@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Compiles a validated deck and the options into the context of the rules functions."""
 
 from libc.stdlib cimport free, malloc
@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES
 
-_HAND_CODES = {
+HAND_CODES = {
     "arm": ARM, "legs": LEGS, "tool": TOOL, "hat": HAT, "mask": MASK, "swap": SWAP,
     "dismember": DISMEMBER, "lullaby": LULLABY, "wild_provoke": WILD_PROVOKE,
 }
@@ -24,7 +24,7 @@ def card_codes(deck) -> dict[str, int]:
         elif card.role == "baby":
             codes[card.id] = BABIES + 10 * TYPES.index(card.type) + card.points
         else:
-            codes[card.id] = _HAND_CODES[card.role]
+            codes[card.id] = HAND_CODES[card.role]
     return codes
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -103,7 +105,7 @@ class _Reader:
         if not isinstance(table, dict):
             self.fail(f"card {number}", "must be a [[card]] table")
         kind = table.get("id")
-        if not isinstance(kind, str) or not kind.replace("_", "a").isalnum() or not kind.isascii() or kind != kind.lower():
+        if not isinstance(kind, str) or not re.fullmatch("[a-z0-9_]+", kind):
             self.fail(f"card {number}", f"id: must be a name of small letters, digits and '_', not {kind!r}")
         where = f"card {kind}"
         role = table.get("role")
@@ -192,7 +194,8 @@ class _Reader:
 
         for role in sorted(SINGLE_ROLES):
             if len(of(role)) > 1:
-                self.fail(f"card {of(role)[1].id}", f"role: {role} is taken by {of(role)[0].id}; one kind of it can be told apart in notation")
+                taken, extra = of(role)[:2]
+                self.fail(f"card {extra.id}", f"role: {role} is taken by {taken.id}; the notation tells no two kinds apart")
         for role, kinds in (("head", MAX_HEAD_KINDS), ("torso", MAX_TORSO_KINDS)):
             if len(of(role)) > kinds:
                 self.fail("card", f"role: {len(of(role))} kinds of {role}, at most {kinds} fit")
@@ -215,6 +218,15 @@ def load_deck(path: str | os.PathLike[str] | None = None) -> Deck:
 
     Raises DeckError naming file, card and field, also when the file cannot be read.
     """
+    return _shipped_deck() if path is None else _read_deck(path)
+
+
+@functools.cache
+def _shipped_deck() -> Deck:
+    return _read_deck(None)
+
+
+def _read_deck(path: str | os.PathLike[str] | None) -> Deck:
     file = Path(path) if path is not None else _STANDARD
     try:
         content = file.read_bytes()

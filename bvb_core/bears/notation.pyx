@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Actions and events as text (rules, section 7). `names` are card ids by code."""
 
 from bvb_core.bears.deck import TYPES

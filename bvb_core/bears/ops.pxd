@@ -1,4 +1,5 @@
 from bvb_core.bears.cards cimport Ctx
+from bvb_core.bears.tensor cimport TensorLayout
 from bvb_core.game cimport Game as BaseGame
 from bvb_core.game cimport Observation as BaseObservation
 from bvb_core.game cimport State as BaseState
@@ -12,6 +13,7 @@ cdef class Game(BaseGame):
     cdef readonly list names           # card ids by code
     cdef readonly dict codes           # and back
     cdef readonly dict heads           # card ids of heads by their word in the notation
+    cdef readonly TensorLayout tensor_layout
 
 
 cdef class State(BaseState):

@@ -1,22 +1,21 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Bears vs Babies on the game contract: the only void* casts, and the Python objects with what is particular to it."""
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import functools
 import hashlib
 
 from bvb_core.bears.belief cimport (
-    ARMY_TOO_LARGE, CARDS_DO_NOT_ADD_UP, HAND_TOO_SMALL, NO_ASSIGNMENT, TOO_MANY_CARDS, TOO_MANY_CHOICES,
+    ARMY_TOO_LARGE, CARDS_DO_NOT_ADD_UP, HAND_TOO_SMALL, TOO_MANY_CARDS, TOO_MANY_CHOICES,
     Belief, determinize, prepare_belief,
 )
 from bvb_core.bears.cards cimport (
-    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, PILE_CAPACITY, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
+    BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
     Act, Ctx, baby_type, fill_ctx, free_ctx,
 )
-from bvb_core.bears.cards import card_codes
+from bvb_core.bears.cards import HAND_CODES, card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
 from bvb_core.bears.moves cimport act_id, legal_actions, random_act, representative, search_actions
 from bvb_core.bears.notation cimport event_lines, text_of
@@ -26,6 +25,7 @@ from bvb_core.bears.position cimport view_from_dict, view_to_dict
 from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
 from bvb_core.bears.state cimport State as StateStruct
+from bvb_core.bears.tensor cimport TensorLayout, tensor_of
 from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
@@ -159,6 +159,7 @@ cdef class Game(BaseGame):
         self.names = [""] * N_CODES
         for kind, code in self.codes.items():
             self.names[code] = kind
+        self.tensor_layout = TensorLayout(deck, players, self.context.base_actions, turn_limit)
         self.heads = {head_name(c.id): c.id for c in deck.cards if c.role == "head"}
         self.ctx = &self.context
         self.ops = GameOps(
@@ -235,8 +236,11 @@ cdef class Game(BaseGame):
 
     def new_game(self, seed: int, first_player: int | None = None) -> State:
         """A new game; the first player is drawn from the seed when not given."""
-        if first_player is not None and not 0 <= first_player < self.context.players:
-            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player}")
+        if first_player is not None and (
+            isinstance(first_player, bool) or not isinstance(first_player, int)
+            or not 0 <= first_player < self.context.players
+        ):
+            raise ValueError(f"first_player must be 0 to {self.context.players - 1}, not {first_player!r}")
         self.check_deck()
         cdef State state = State(self)
         cdef StateStruct *s = <StateStruct *>state.data
@@ -281,24 +285,26 @@ cdef class Game(BaseGame):
     cpdef str action_text(self, BaseState state, int32_t action):
         return text_of(self.names, &self.context, <const StateStruct *>state.data, action)
 
-    cpdef str belief_problem(self, BaseObservation observation, int32_t code):
+    cpdef tuple belief_problem(self, BaseObservation observation, int32_t code):
         cdef const Belief *belief = <const Belief *>observation.belief
         cdef int where = belief.where
-        others = [p for p in range(self.players) if p != observation.seat]
         if code == TOO_MANY_CARDS:
-            return f"players: more than the {self.context.count[where]} copies of {self.names[where]} that are in the deck"
+            return "players", (
+                f"more than the {self.context.count[where]} copies of {self.names[where]} in the deck are seen or located")
         if code == ARMY_TOO_LARGE:
-            return (f"armies[{where}].babies: more Babies of unknown kind than the {belief.n_unseen[where]} "
-                    f"{TYPES[where]} Babies that have not been seen")
+            return f"armies[{where}].babies", (
+                f"more of unknown kind than the {belief.n_unseen[where]} {TYPES[where]} Babies that have not been seen")
         if code == HAND_TOO_SMALL:
-            return f"players[{where}].hand_count: fewer cards than are located in this hand"
+            return f"players[{where}].hand_count", "fewer cards than are located in this hand"
         if code == CARDS_DO_NOT_ADD_UP:
-            many = "too few" if where > 0 else "too many"
-            return (f"players[{others[0]}].hand_count: hidden cards do not add up: the hands of others, pile_counts, unknown "
-                    f"Babies and masked heads hold {abs(where)} cards {many} for the cards that have not been seen")
+            fields = [f"players[{p}].hand_count" for p in range(self.players) if p != observation.seat]
+            return fields[0], (
+                f"hidden cards do not add up: hands of others, piles, unknown Babies and masked heads are {abs(where)} "
+                f"{'fewer' if where > 0 else 'more'} than the cards that have not been seen"
+            ), (*fields[1:], "pile_counts")
         if code == TOO_MANY_CHOICES:
-            return "players: too many located heads that could be under masks"
-        return "monsters: the unseen cards cannot be assigned to masks, hands and piles in any way"
+            return "players", "too many located heads that could be under masks"
+        return "monsters", "the unseen cards cannot be assigned to masks, hands and piles in any way"
 
 
 @functools.lru_cache(maxsize=256)
@@ -355,6 +361,7 @@ cdef class State(BaseState):
         return {"scores": self.scores(), "babies": self.babies(), "winners": self.winners(), "reason": self.reason}
 
     def action(self, action_id: int) -> Action:
+        self.game.check_id(action_id)
         return Action(action_id, self.game.action_text(self, action_id), (<Game>self.game).heads)
 
     def _apply_id(self, action_id: int) -> None:
@@ -397,9 +404,9 @@ cdef class State(BaseState):
             return f"the army of {fields['type']} Babies is empty"
         if verb == "provoke":
             return f"no monster on the table can be one that fights {fields['type']} Babies"
-        for kind in (verb if verb not in ("head", "torso") else None, card):
-            if kind and not self._in_hand(kind):
-                return f"no {kind} in the hand of seat {s.current}"
+        for code in (HAND_CODES.get(verb), game.codes.get(card)):
+            if code is not None and (code >= N_HAND_KINDS or not s.hand[s.current][<int>code]):
+                return f"no {game.names[code] or verb} in the hand of seat {s.current}"
         table = {m["number"]: m for m in view_to_dict(
             &game.context, game.names, game.rules(s.first_player), None, s)["monsters"]}
         for key in ("monster", "other_monster"):
@@ -421,11 +428,6 @@ cdef class State(BaseState):
         if verb == "dismember":
             return f"m{fields['monster']} has no edge card {fields['part']}"
         return f"m{fields['monster']} has no free place for it"
-
-    def _in_hand(self, kind: str) -> bool:
-        code = (<Game>self.game).codes.get(kind)
-        return code is not None and code < N_HAND_KINDS and bool(
-            (<StateStruct *>self.data).hand[(<StateStruct *>self.data).current][<int>code])
 
     def clone(self) -> State:
         cdef State copy = BaseState.clone(self)
@@ -558,6 +560,11 @@ cdef class Observation(BaseObservation):
         cdef Game game = self.game
         cdef View *view = <View *>self.data
         return view_to_dict(&game.context, game.names, self.rules, self.seat, &view.state)
+
+    def tensor(self, out=None):
+        """See Observation.tensor of the contract; `game.tensor_layout` says what is where."""
+        cdef Game game = self.game
+        return tensor_of(game.tensor_layout, <View *>self.data, game.armageddon, game.practice, out)
 
     def to_json(self) -> str:
         import json

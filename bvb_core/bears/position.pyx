@@ -1,12 +1,9 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Views as the JSON form of bvb.v1.Observation, and back with every check."""
-
-from libc.string cimport memset
 
 import re
 
 from bvb_core.bears.deck import TYPES
-from bvb_core.bears.monsters cimport count_visible
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.state cimport rebuild
 from bvb_core.game import ObservationError
@@ -160,7 +157,7 @@ class Fields:
 
     def check_integer(self, name: str, value, low: int, high: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            if not isinstance(value, float) or value != int(value):
+            if not isinstance(value, float) or not value.is_integer():
                 self.fail(name, f"must be a whole number, not {value!r:.60}")
             value = int(value)
         if not low <= value <= high:
@@ -228,7 +225,8 @@ cdef class Reader:
     cdef int count(self, fields, str name, int code) except -1:
         self.total[code] += 1
         if self.total[code] > self.ctx.count[code]:
-            fields.fail(name, f"{self.total[code]} {self.names[code]} in this observation, but the deck has {self.ctx.count[code]}")
+            fields.fail(
+                name, f"{self.total[code]} {self.names[code]} in this observation, but the deck has {self.ctx.count[code]}")
         return 0
 
     cdef int read_turn(self, fields) except -1:
@@ -283,8 +281,8 @@ cdef class Reader:
             babies = army.items("babies")
             if len(babies) > ARMY_CAPACITY:
                 army.fail("babies", f"at most {ARMY_CAPACITY}, not {len(babies)}")
-            for j, item in enumerate(babies):
-                baby = Fields(item, f"armies[{i}].babies[{j}]", ("kind", "seen_by", "public"))
+            for j, entry in enumerate(babies):
+                baby = Fields(entry, f"armies[{i}].babies[{j}]", ("kind", "seen_by", "public"))
                 known = self.knowledge(baby, "Baby")
                 if baby.text("kind"):
                     s.army[t][s.n_army[t]] = self.card(
@@ -339,8 +337,8 @@ cdef class Reader:
             located = player.items("located")
             if located and p == self.observer:
                 player.fail("located", "the observer's own cards stand in hand")
-            for i, item in enumerate(located):
-                fact = Fields(item, f"players[{p}].located[{i}]", ("kind", "masks"))
+            for i, entry in enumerate(located):
+                fact = Fields(entry, f"players[{p}].located[{i}]", ("kind", "masks"))
                 k = self.card(fact, "kind", fact.text("kind"), 0, N_HAND_KINDS, "card of a hand")
                 if k >= TORSOS:
                     if fact.items("masks"):
@@ -380,13 +378,12 @@ cdef class Reader:
             fields.fail("next_monster", f"must be greater than the numbers of all monsters, {highest}")
         for number, monster in sorted(monsters, key=lambda pair: pair[0]):
             self.read_monster(monster, number)
-        # Masks are numbered in order of places.
         return 0
 
     cdef int read_monster(self, fields, int number) except -1:
         cdef State *s = &self.s
         cdef Monster *m
-        cdef int parts = 0, owner, torso = NONE, place, limit, body
+        cdef int parts = 0, owner, torso = NONE, place, limit
         cdef uint64_t taken
         cdef bint alive = "head" in fields
         owner = fields.integer("owner", 0, self.ctx.players - 1)

@@ -40,13 +40,13 @@ cdef void deal(const Ctx *ctx, Rng *rng, State *s) noexcept nogil:
     """Shuffle and deal into an empty state. The deck has cards enough, which the game checks when it is made."""
     cdef uint8_t cards[N_PILES * PILE_CAPACITY]
     cdef uint8_t aside[N_PILES * PILE_CAPACITY]
-    cdef int n = 0, n_aside = 0, i, j, p, kind, count, wanted = 5
+    cdef int n = 0, n_aside = 0, i, j, p, kind, count, wanted = 5, _
     for i in range(ctx.n_kinds):
         kind = ctx.code[i]
         count = ctx.count[kind]
         if kind == ctx.dealt_head:
             count -= ctx.players
-        for j in range(count):
+        for _ in range(count):
             cards[n] = kind
             n += 1
     shuffle(rng, cards, n)
@@ -144,10 +144,10 @@ cdef object state_problem(const Ctx *ctx, const State *s):
         return "turn or seat out of range"
     if s.pending > WILD_DIVED or s.reason > PRACTICE or s.n_facts > MAX_HEAD_CARDS:
         return "flag out of range"
-    if s.shown.action < -1 or s.shown.action >= ctx.n_actions or s.shown.n_reveals > MAX_MASKS + 1:
+    if not shown_fits(ctx, &s.shown):
         return "last action out of range"
-    if s.shown.n_army > sizeof(s.shown.army):
-        return "last action out of range"
+    if not knowledge_fits(ctx, s):
+        return "knowledge out of range"
     if s.pending != NOT_PENDING:
         total[WILD_PROVOKE] += 1
     for p in range(MAX_PLAYERS):
@@ -208,6 +208,51 @@ cdef object state_problem(const Ctx *ctx, const State *s):
     if memcmp(&copy, s, sizeof(State)) != 0:
         return "derived fields do not fit the cards"
     return None
+
+
+cdef bint shown_fits(const Ctx *ctx, const Shown *shown) noexcept:
+    """Whether events can be read from what the last action showed."""
+    cdef int i
+    if shown.action < -1 or shown.action >= ctx.n_actions or shown.actor >= ctx.players:
+        return False
+    if shown.n_reveals > MAX_MASKS + 1 or shown.n_army > sizeof(shown.army):
+        return False
+    if shown.armageddon_reveals > shown.n_reveals or shown.armageddon_army > shown.n_army:
+        return False
+    if shown.kind != NONE and (shown.kind >= N_CODES or ctx.index[shown.kind] == NONE):
+        return False
+    if shown.action >= 0 and ctx.acts[shown.action].verb == V_DRAW and shown.kind == NONE:
+        return False
+    for i in range(shown.n_reveals):
+        if shown.reveals[i].kind >= ctx.n_heads or shown.reveals[i].viewers > EVERYONE:
+            return False
+    for i in range(shown.n_army):
+        if not BABIES <= shown.army[i] < UNKNOWN or ctx.index[shown.army[i]] == NONE:
+            return False
+    return True
+
+
+cdef bint knowledge_fits(const Ctx *ctx, const State *s) noexcept:
+    """Whether facts are of this deck and about masks that are there."""
+    cdef int i, o, places = IN_HAND
+    cdef const Fact *fact
+    for i in range(MAX_MASKS):
+        if s.masks[i].used:
+            places |= 2 << i
+        if s.masks[i].known > EVERYONE or s.masks[i].excluded > 7:
+            return False
+    for i in range(s.n_facts):
+        fact = &s.facts[i]
+        if fact.owner >= ctx.players or fact.kind >= ctx.n_heads:
+            return False
+        for o in range(N_OBSERVERS):
+            if fact.places[o] & ~places:
+                return False
+    for i in range(N_TYPES):
+        for o in range(ARMY_CAPACITY):
+            if s.army_known[i][o] > EVERYONE:
+                return False
+    return True
 
 
 cdef void count_parts(int parts, int *total) noexcept nogil:

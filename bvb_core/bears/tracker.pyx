@@ -1,4 +1,4 @@
-# cython: boundscheck=True, wraparound=True
+# cython: boundscheck=True, wraparound=True, annotation_typing=False
 """Observations from events: what a front-end's seat was shown, line by line, becomes what the seat knows.
 
 The tracker plays every action on the seat's own view with the rules of the game. Cards that the action brings to light
@@ -219,7 +219,7 @@ cdef class Tracker:
         for t, army in enumerate(TYPES):
             if brought == f"{army}_baby":
                 return BABIES + 10 * t
-        raise _Refused(f"others do not see what a draw of seat {self.base.current} brought, save wild_provoke or the type of a Baby")
+        raise _Refused("others see '?', wild_provoke or the type of a Baby, as in land_baby, of what is drawn")
 
     cdef int32_t find(self, str text, bint own) except -1:
         """The id of an action in notation, with the cards that it needs in the hand of the player."""
@@ -299,7 +299,7 @@ cdef class Tracker:
         the kind of a guessed Baby when a line names it, else NONE.
         """
         cdef State *s = &self.now
-        cdef int slot, t, first, i, kind, named = NONE
+        cdef int t, first, i, kind, named = NONE
         for line in self.group[1:]:
             verb, *words = line.split(" ")
             if verb == "reveal":

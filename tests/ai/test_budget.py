@@ -126,13 +126,13 @@ def test_what_ends_first(observation: Any) -> None:
 def test_stopped_from_another_thread(threads: int, observation: Any) -> None:
     token = StopToken()
     assert not token.is_stopped
-    threading.Timer(0.05, token.stop).start()
+    threading.Timer(0.1, token.stop).start()
     start = time.perf_counter()
     answer = answer_of(f"ismcts:time_ms=60000:threads={threads}", observation, stop=token)
     assert time.perf_counter() - start < 5
     assert token.is_stopped
     assert answer["stop_reason"] == "stopped"
-    assert answer["iterations"] > threads
+    assert answer["iterations"] >= threads
 
 
 def test_stopped_before_it_began(observation: Any) -> None:

@@ -299,3 +299,19 @@ def test_bears_do_not_depend_on_seat_numbers(players: int) -> None:
 def test_searches_by_spectators_have_a_view_too() -> None:
     state = positions("bears-3")[3]
     assert len({searched(state.observation(seat), 50).iterations for seat in observers(state)}) == 1
+
+
+def test_counts_fit_everywhere_in_the_tree() -> None:
+    state = bvb_core.new_game(players=3, seed=2)
+    for step in range(100):
+        state.apply(state.random_action(step))
+    search = Search(state.observation(state.current_player), 1)
+    search.run(3000, None)
+    edges = search.edges()
+    by_node: dict[int, int] = {}
+    for node, node_visits, _, visits, available, below in edges:
+        assert below <= visits <= available <= node_visits
+        by_node[node] = by_node.get(node, 0) + visits
+    visits_of = {node: node_visits for node, node_visits, *_ in edges}
+    assert all(total <= visits_of[node] for node, total in by_node.items())
+    assert by_node[1] == visits_of[1] == 3000

@@ -21,6 +21,10 @@ LIMBS = ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat")
 MAX_STATES = 50_000
 
 
+class ContradictionError(Exception):
+    """An observation that cannot be: too few cards of a kind, or too many for the hidden places."""
+
+
 class TooLargeError(Exception):
     """More assignments than a test can count."""
 
@@ -45,7 +49,7 @@ class Hidden:
 
 
 def hidden(view: dict[str, Any], deck: Deck) -> Hidden:
-    """The hidden places and the unseen cards of an observation (JSON)."""
+    """The hidden places and the unseen cards of an observation (JSON). May raise ContradictionError."""
     capacity: dict[Place, int] = {PILES: sum(view["pile_counts"])}
     revealers: dict[Place, int] = {}
     excluded: dict[Place, set[str]] = {}
@@ -84,10 +88,12 @@ def hidden(view: dict[str, Any], deck: Deck) -> Hidden:
             places = {("hand", seat, 0), *(("mask", number, 0) for number in fact["masks"])}
             places = {place for place in places if fits(fact["kind"], place)}
             cards.append(Unseen(fact["kind"], frozenset(places)))
-    assert min(unseen.values()) >= 0, unseen
+    if min(unseen.values()) < 0:
+        raise ContradictionError(str(unseen))
     for kind in unseen.elements():
         cards.append(Unseen(kind, frozenset(place for place in capacity if fits(kind, place))))
-    assert len(cards) == sum(capacity.values())
+    if len(cards) != sum(capacity.values()):
+        raise ContradictionError(f"{len(cards)} cards in {capacity}")
     return Hidden(capacity, cards, revealers)
 
 
@@ -112,7 +118,9 @@ def _seen(view: dict[str, Any]) -> Iterator[str]:
 
 
 def enumerate_belief(secret: Hidden) -> dict[Outcome, float]:
-    """The probability of every outcome. Raises TooLargeError when there are too many to count.
+    """The probability of every outcome.
+
+    Raises TooLargeError when there are too many to count, ContradictionError when there is none.
 
     Equal cards are placed together, kind after kind; what has been placed so far is merged by kinds, with the
     number of ways as an exact weight. The order of cards within a place has as many ways in all outcomes.
@@ -138,6 +146,8 @@ def enumerate_belief(secret: Hidden) -> dict[Outcome, float]:
         ways = following
         if len(ways) > MAX_STATES:
             raise TooLargeError
+    if not ways:
+        raise ContradictionError("no assignment")
     total = sum(ways.values())
     result: dict[Outcome, float] = {}
     for contents, weight in ways.items():

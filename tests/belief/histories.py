@@ -71,10 +71,17 @@ class Game:
         self.model.apply(action)
 
 
+def marsh_head(count: int) -> str:
+    """A head that fights in two types."""
+    return ('[[card]]\nid = "marsh_head"\nrole = "head"\nstrength = 2\ntypes = ["land", "sea"]\n'
+            f'count = {count}\n')
+
+
 def write_deck(path: Path, counts: Counter[str]) -> None:
     """A deck file with these cards and no others."""
     lines = "\n".join(f"{kind} = {counts[kind]}" for kind in STANDARD.cards)
-    path.write_text(f'name = "tiny"\nextends = "standard"\n[counts]\n{lines}\n')
+    marsh = marsh_head(counts["marsh_head"])
+    path.write_text(f'name = "tiny"\nextends = "standard"\n[counts]\n{lines}\n{marsh}')
 
 
 def start(record: dict[str, Any], path: Path) -> Game:
@@ -132,7 +139,8 @@ def random_tiny_game(rng: random.Random, folder: Path) -> Game:
 
 
 def _random_counts(rng: random.Random, players: int) -> Counter[str]:
-    counts = Counter({"bear_head": players + rng.randint(0, 1), "mask": rng.randint(1, 3)})
+    counts = Counter({"bear_head": players + rng.randint(0, 1), "mask": rng.randint(1, 4),
+                      "marsh_head": rng.choice((0, 0, 0, 1, 2))})
     size = rng.randint(12 if players == 2 else 18, 20)
     likely = ["land_head", "sea_head", "sky_head"] * 2 + ["swap", "arm", "crossroad_torso", "tool"]
     babies = [f"{army}_baby_{points}" for army in TYPES for points in (0, 1, 2)]

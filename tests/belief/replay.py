@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import bvb_core
+from bvb_core.bears.ops import Action
 
 from ..reference.model import Model
 from ..reference.pieces import TYPES, Baby, Deck, Head, head_name
@@ -61,7 +62,7 @@ class History:
         for army in TYPES:
             self._babies += [(("armies", army, i), baby) for i, baby in enumerate(self.model.armies[army])]
 
-    def apply(self, action: bvb_core.Action) -> None:
+    def apply(self, action: Action) -> None:
         seat = self.state.current_player
         self.state.apply(action)
         armies = {army: list(babies) for army, babies in self.model.armies.items()}
@@ -89,8 +90,9 @@ class History:
             if role not in ("baby", "wild_provoke"):
                 self._arrivals[seat].append(Arrival(number, None, card))
         elif verb == "mask":
-            monster = fields.get("monster", self.model.next_monster - 1)
-            head = self.model.monsters[monster].head
+            monster = self.model.monsters.get(fields.get("monster", self.model.next_monster - 1))
+            # Armageddon may follow at once and discard it.
+            head = monster.head if monster else Head(card, masked=True, public=True)
             assert head is not None
             self._departures[seat].append((number, "mask"))
             self._masked.append((number, seat, head))
@@ -100,8 +102,8 @@ class History:
     def explain(self, observer: Observer, guess: bvb_core.State) -> tuple[dict[str, Any], dict[int, str]]:
         """A deal, and the heads played under masks by number of the action, that lead to a determinization.
 
-        Raises ForgottenError when only what section 6 does not remember is against it, AssertionError when there is
-        no such deal otherwise.
+        Raises ForgottenError when only what section 6 does not remember is against it, AssertionError when
+        there is no such deal otherwise.
         """
         deal = copy.deepcopy(self.deal)
         views = [guess.observation(seat).to_dict() for seat in self.model.seats]
@@ -182,8 +184,8 @@ class History:
 class ForgottenError(Exception):
     """A determinization that could not be only because of when cards of unknown kinds came and left.
 
-    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last card of
-    a hand and draws a new one may be taken to hold the located card still.
+    Section 6 has observers remember located cards, not how many cards lay beside them: who masks the last
+    card of a hand and draws a new one may be taken to hold the located card still.
     """
 
 

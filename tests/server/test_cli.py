@@ -66,6 +66,7 @@ def test_help_has_an_example(command: str) -> None:
         ["position", "-"],
         ["serve", "--port", "70000"],
         ["record", "--players", "2", "--deck", "no-such-deck.toml"],
+        ["suggest", "-", "--server", "localhost:1", "--deck", "bvb_core/bears/deck.toml"],
     ],
     ids=" ".join,
 )

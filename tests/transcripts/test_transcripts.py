@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ..reference.model import Model
 from ..reference.pieces import load_deck
-
 from .runner import Engine, Observer, Transcript
 
 Start = Callable[[dict[str, Any], Path | None], Engine]
