@@ -62,9 +62,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         if not bvb_core.MIN_PLAYERS <= self.players <= bvb_core.MAX_PLAYERS:
-            raise ArenaError(
-                f"players must be {bvb_core.MIN_PLAYERS} to {bvb_core.MAX_PLAYERS}, not {self.players}"
-            )
+            raise ArenaError(f"players must be {bvb_core.MIN_PLAYERS} to {bvb_core.MAX_PLAYERS}, not {self.players}")
         if len(self.bots) < 2:
             raise ArenaError("a match needs at least two bots")
         for entry in range(len(self.bots)):
@@ -98,9 +96,7 @@ class Setup:
         turns = math.factorial(self.players - 1)
         order = next(itertools.islice(itertools.permutations(range(1, self.players)), deal % turns, None))
         rings = [(line_up[0], *(line_up[i] for i in order)) for line_up in self.line_ups]
-        return [
-            ring[-turn:] + ring[:-turn] if turn else ring for ring in rings for turn in range(self.players)
-        ]
+        return [ring[-turn:] + ring[:-turn] if turn else ring for ring in rings for turn in range(self.players)]
 
     def player(self, entry: int, seed: int) -> Player:
         """What plays for a bot of the set-up."""
@@ -167,12 +163,7 @@ class DealResult:
 
     def score(self, entry: int) -> float | None:
         """Mean score of a seat of this bot; None when it had no seat."""
-        return _mean(
-            score
-            for game in self.games
-            for score, sits in zip(game.scores, game.seating, strict=True)
-            if sits == entry
-        )
+        return _mean(score for game in self.games for score, sits in zip(game.scores, game.seating, strict=True) if sits == entry)
 
 
 def _mean(values: Iterable[float]) -> float | None:
@@ -186,9 +177,7 @@ def play_deal(setup: Setup, deal: int, records: bool = False) -> DealResult:
     for number, seating in enumerate(setup.seatings(deal)):
         state = bvb_core.new_game(players=setup.players, seed=setup.number("deal", deal))
         own = (number,) if setup.independent else ()
-        players = [
-            setup.player(entry, setup.number("bot", deal, seat, *own)) for seat, entry in enumerate(seating)
-        ]
+        players = [setup.player(entry, setup.number("bot", deal, seat, *own)) for seat, entry in enumerate(seating)]
         while not state.is_terminal:
             state.apply(players[state.current_player](state))
         games.append(GameResult(seating, tuple(state.scores()), tuple(state.winners()), state.turn_number))
@@ -229,9 +218,7 @@ class ProcessExecutor:
         self.workers = workers
         context = multiprocessing.get_context("spawn")
         reader, self._alive = context.Pipe(duplex=False)
-        self.pool = ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_start_worker, initargs=(reader,)
-        )
+        self.pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(reader,))
 
     def play(self, setup: Setup, deals: Iterable[int], records: bool) -> Iterator[DealResult]:
         waiting: deque[Future[DealResult]] = deque()
@@ -244,9 +231,7 @@ class ProcessExecutor:
                     return
                 yield waiting.popleft().result()
         except BrokenProcessPool:
-            raise ArenaError(
-                "a worker process was killed; what is finished is kept in the state file"
-            ) from None
+            raise ArenaError("a worker process was killed; with --resume, finished deals are kept") from None
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
@@ -364,8 +349,7 @@ def _read_deal(data: dict[str, Any], number: int) -> DealResult:
     if data["deal"] != number:
         raise KeyError(number)
     games = (
-        GameResult(tuple(game["seating"]), tuple(game["scores"]), tuple(game["winners"]), game["turns"])
-        for game in data["games"]
+        GameResult(tuple(game["seating"]), tuple(game["scores"]), tuple(game["winners"]), game["turns"]) for game in data["games"]
     )
     return DealResult(number, tuple(games))
 
@@ -375,9 +359,7 @@ def _same_setup(path: Path, found: Any, header: dict[str, Any]) -> None:
         raise ArenaError(f"{path} is not a state file of this version of the arena")
     other = [key for key, value in header.items() if found.get(key) != value]
     if other:
-        differences = "; ".join(
-            f"{key} {json.dumps(found.get(key))}, not {json.dumps(header[key])}" for key in other
-        )
+        differences = "; ".join(f"{key} {json.dumps(found.get(key))}, not {json.dumps(header[key])}" for key in other)
         raise ArenaError(f"{path} belongs to another match, with {differences}")
 
 

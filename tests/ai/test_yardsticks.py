@@ -254,7 +254,7 @@ def test_vanilla_against_itself(independent: bool) -> None:
     inside = 0
     executor = ProcessExecutor(2)
     for seed in range(A_A_RUNS):
-        setup = Setup(("vanilla", "vanilla"), 2, seed, iterations=30, independent=independent)
+        setup = Setup(("vanilla", "vanilla"), 2, seed, iterations=20, independent=independent)
         with StateFile(None, setup, None) as state:
             row = report(setup, run(setup, A_A_DEALS, executor, state=state)).bots[0]
         low, high = row.win_share_ci95
