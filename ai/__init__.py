@@ -4,7 +4,8 @@
     suggestion = bot.suggest(state.observation(state.current_player))
 """
 
-from ai.bots import Alternative, Bot, Suggestion, make_bot
+from ai.bots import make_bot
 from ai.ismcts import StopToken
+from ai.suggestion import Alternative, Bot, Suggestion
 
 __all__ = ["Alternative", "Bot", "StopToken", "Suggestion", "make_bot"]

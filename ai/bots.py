@@ -6,95 +6,17 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
+from ai.greedy import GreedyBot
 from ai.ismcts import Search, StopToken, capacity_for
-from ai.params import DEFAULT_ITERATIONS, SearchParams, parse_settings
+from ai.params import DEFAULT_ITERATIONS, VANILLA_EXPLORATION, SearchParams, WorldsParams, parse_settings
+from ai.pimc import CheatBot, PimcBot
+from ai.suggestion import Alternative, Bot, Suggestion, require_turn
 from bvb_core.game import Action, Observation
 
 PV_LENGTH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """A move that was looked at. Vectors are in seat order."""
-
-    action: Action
-    equivalent: tuple[Action, ...]
-    """Moves that it stands for besides itself, such as the same arm on the other side."""
-    visits: int
-    availability: int
-    """Iterations in which the move could have been chosen, since it was first tried."""
-    win_probability: tuple[float, ...]
-    """Expected share of the victory, 0 to 1, summing to 1."""
-    expected_score: tuple[float, ...]
-    """Points at the end of the game."""
-    pv: tuple[str, ...]
-    """The most visited line that begins with this move, in notation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """The answer of a bot: the move, and what it expects when it is played."""
-
-    action: Action
-    win_probability: tuple[float, ...]
-    expected_score: tuple[float, ...]
-    alternatives: tuple[Alternative, ...]
-    """Best first, the suggested move among them. Empty for bots that do not search."""
-    iterations: int
-    elapsed_ms: float
-    stop_reason: str
-    """"iterations", "time", "stopped", or "none" for bots that do not search."""
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON, moves in notation."""
-        return {
-            "action": str(self.action),
-            "win_probability": list(self.win_probability),
-            "expected_score": list(self.expected_score),
-            "alternatives": [
-                {
-                    "action": str(a.action),
-                    "equivalent": [str(e) for e in a.equivalent],
-                    "visits": a.visits,
-                    "availability": a.availability,
-                    "win_probability": list(a.win_probability),
-                    "expected_score": list(a.expected_score),
-                    "pv": list(a.pv),
-                }
-                for a in self.alternatives
-            ],
-            "iterations": self.iterations,
-            "elapsed_ms": self.elapsed_ms,
-            "stop_reason": self.stop_reason,
-            "warnings": list(self.warnings),
-        }
-
-
-class Bot(Protocol):
-    """A player. It is given observations and nothing else."""
-
-    name: str
-
-    def suggest(
-        self, observation: Observation, *, multi_pv: int | None = None, stop: StopToken | None = None
-    ) -> Suggestion:
-        """A move for the observer, whose turn it must be.
-
-        `multi_pv` limits the alternatives that are reported (None: all); `stop` ends a search from another thread.
-        Raises ValueError when it is not the observer's turn, ObservationError for a contradictory observation.
-        """
-
-
-def _require_turn(observation: Observation) -> None:
-    if observation.is_terminal:
-        raise ValueError("the game is over")
-    if observation.seat is None or observation.seat != observation.current_player:
-        who = "a spectator" if observation.seat is None else f"seat {observation.seat}"
-        raise ValueError(f"{who} is not to move: it is the turn of seat {observation.current_player}")
 
 
 class RandomBot:
@@ -107,7 +29,7 @@ class RandomBot:
     def suggest(
         self, observation: Observation, *, multi_pv: int | None = None, stop: StopToken | None = None
     ) -> Suggestion:
-        _require_turn(observation)
+        require_turn(observation)
         start = time.perf_counter()
         action = self._random.choice(observation.legal_actions())
         elapsed_ms = (time.perf_counter() - start) * 1e3
@@ -130,7 +52,7 @@ class IsmctsBot:
     ) -> Suggestion:
         if multi_pv is not None and multi_pv < 1:
             raise ValueError(f"multi_pv must be at least 1, not {multi_pv}")
-        _require_turn(observation)
+        require_turn(observation)
         start = time.perf_counter()
         searches = self._search(observation, stop)
         seats = observation.game.num_players
@@ -147,7 +69,8 @@ class IsmctsBot:
                 stands_for.setdefault(chosen, []).append(action)
         seat = observation.current_player
         ranked = sorted(
-            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0])
+            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits,
+            item[0])
         )
         alternatives = tuple(
             Alternative(
@@ -173,17 +96,24 @@ class IsmctsBot:
             tuple(observation.warnings()),
         )
 
+    def params_for(self, observation: Observation) -> SearchParams:
+        """Parameters of the search in a position."""
+        return self.params
+
     def _search(self, observation: Observation, stop: StopToken | None) -> list[Search]:
-        """One finished search for every thread (root parallelization: Chaslot, Winands, van den Herik 2008)."""
-        params = self.params
+        """One finished search for every thread (root parallelization: Chaslot, Winands, van den Herik
+        2008)."""
+        params = self.params_for(observation)
         threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
         shares: list[int | None] = [None] * threads
         if params.iterations is not None:
-            shares = [params.iterations // threads + (i < params.iterations % threads) for i in range(threads)]
+            shares = [params.iterations // threads + (i < params.iterations % threads) for i in
+            range(threads)]
         searches = [
             Search(
                 observation, self.seed, stream,
-                capacity_for(observation.game, share, max(1, params.memory_mb // threads)), params.exploration,
+                capacity_for(observation.game, share, max(1, params.memory_mb // threads)),
+                params.exploration,
             )
             for stream, share in enumerate(shares)
         ]  # fmt: skip
@@ -198,6 +128,25 @@ class IsmctsBot:
                 for future in futures:
                     future.result()
         return searches
+
+
+class VanillaBot(IsmctsBot):
+    """The published baseline: single-observer ISMCTS with playouts of uniformly random moves to the end of
+    the game.
+
+    Only its exploration constant is tuned, once for every number of players. It stays as it is when `ismcts`
+    gets better.
+    """
+
+    def __init__(self, name: str, params: SearchParams, seed: int, tuned: bool = True) -> None:
+        super().__init__(name, params, seed)
+        self.tuned = tuned
+
+    def params_for(self, observation: Observation) -> SearchParams:
+        if not self.tuned:
+            return self.params
+        players = observation.game.num_players
+        return replace(self.params, exploration=VANILLA_EXPLORATION.get(players, self.params.exploration))
 
 
 class _Sums:
@@ -216,19 +165,57 @@ class _Sums:
 
 
 def _random_bot(name: str, settings: list[str], seed: int) -> Bot:
-    if settings:
-        raise ValueError(f"random has no settings, but {settings[0]!r} was given")
+    _no_settings("random", settings)
     return RandomBot(name, seed)
 
 
-def _ismcts_bot(name: str, settings: list[str], seed: int) -> Bot:
-    values = parse_settings(settings)
+def _greedy_bot(name: str, settings: list[str], seed: int) -> Bot:
+    _no_settings("greedy", settings)
+    return GreedyBot(name)
+
+
+def _no_settings(name: str, settings: list[str]) -> None:
+    if settings:
+        raise ValueError(f"{name} has no settings, but {settings[0]!r} was given")
+
+
+def _with_budget(values: dict[str, Any]) -> dict[str, Any]:
     if "iterations" not in values and "time_ms" not in values:
         values["iterations"] = DEFAULT_ITERATIONS
-    return IsmctsBot(name, SearchParams(**values), seed)
+    return values
 
 
-BOTS: dict[str, Callable[[str, list[str], int], Bot]] = {"random": _random_bot, "ismcts": _ismcts_bot}
+def _ismcts_bot(name: str, settings: list[str], seed: int) -> Bot:
+    return IsmctsBot(name, SearchParams(**_with_budget(parse_settings(settings))), seed)
+
+
+def _vanilla_bot(name: str, settings: list[str], seed: int) -> Bot:
+    values = _with_budget(parse_settings(settings))
+    return VanillaBot(name, SearchParams(**values), seed, tuned="exploration" not in values)
+
+
+def _pimc_bot(name: str, settings: list[str], seed: int) -> Bot:
+    return PimcBot(name, WorldsParams(**_with_budget(parse_settings(settings, WorldsParams))), seed)
+
+
+BOTS: dict[str, Callable[[str, list[str], int], Bot]] = {
+    "random": _random_bot,
+    "greedy": _greedy_bot,
+    "vanilla": _vanilla_bot,
+    "pimc": _pimc_bot,
+    "ismcts": _ismcts_bot,
+}
+# Bots that need a budget, which a call may give to those that are named without one.
+SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
+
+
+def cheat(spec: str, seed: int) -> CheatBot:
+    """The clairvoyant of the arena. No other caller may have it: it plays from the true state."""
+    try:
+        values = _with_budget(parse_settings(spec.split(":")[1:], WorldsParams))
+        return CheatBot(spec, WorldsParams(**values), seed)
+    except ValueError as error:
+        raise ValueError(f"bot {spec!r}: {error}") from None
 
 
 def make_bot(spec: str, seed: int = 0) -> Bot:
@@ -237,6 +224,8 @@ def make_bot(spec: str, seed: int = 0) -> Bot:
     Raises ValueError naming the bot or the setting that is wrong.
     """
     name, *settings = spec.split(":")
+    if name == "cheat":
+        raise ValueError("bot 'cheat' looks at the hidden cards: it plays in the arena only")
     if name not in BOTS:
         raise ValueError(f"unknown bot {name!r}; there are {', '.join(BOTS)}")
     try:

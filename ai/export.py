@@ -40,7 +40,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from ai.bots import Bot, Suggestion, make_bot
+from ai.bots import make_bot
+from ai.suggestion import Bot, Suggestion
 
 FORMAT = "bvb-selfplay/1"
 NewGame = Callable[[int], Any]

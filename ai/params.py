@@ -8,6 +8,10 @@ from typing import Any
 # Budget of a bot that is named without one.
 DEFAULT_ITERATIONS = 1000
 
+# Exploration of `vanilla` by number of players, tuned once (docs/strength.md) and frozen: it is the published
+# baseline.
+VANILLA_EXPLORATION = {2: 0.5, 3: 0.7, 4: 0.7, 5: 0.7}
+
 
 def _parameter(default: Any, low: float, high: float, doc: str) -> Any:
     return field(default=default, metadata={"low": low, "high": high, "doc": doc})
@@ -21,26 +25,49 @@ class SearchParams:
     time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
     threads: int = _parameter(1, 1, 64, "searches side by side, whose results are added up")
     exploration: float = _parameter(0.7, 0.0, 10.0, "weight of exploration in UCB; returns are in [0, 1]")
-    memory_mb: int = _parameter(256, 1, 65_536, "memory for the trees of all threads in MiB; a full tree grows no more")
+    memory_mb: int = _parameter(
+        256, 1, 65_536, "memory for the trees of all threads in MiB; a full tree grows no more"
+    )
 
     def __post_init__(self) -> None:
-        for parameter in fields(self):
-            value = getattr(self, parameter.name)
-            if value is None and parameter.default is None:
-                continue
-            whole = "float" not in str(parameter.type)
-            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-                raise ValueError(f"{parameter.name} must be a {'whole ' if whole else ''}number, not {value!r}")
-            low, high = parameter.metadata["low"], parameter.metadata["high"]
-            if not low <= value <= high:
-                raise ValueError(f"{parameter.name} must be {low} to {high}, not {value}")
-        if self.iterations is None and self.time_ms is None:
-            raise ValueError("no budget: give iterations, time_ms or both")
+        _check(self)
 
 
-def parse_settings(words: list[str]) -> dict[str, Any]:
-    """Settings written key=value, as keyword arguments of SearchParams. Raises ValueError naming the key."""
-    known = {parameter.name: "float" in str(parameter.type) for parameter in fields(SearchParams)}
+@dataclass(frozen=True, slots=True)
+class WorldsParams:
+    """Budget and settings of searches in worlds of full information, whose results are added up. At least one
+    of iterations and time_ms is needed."""
+
+    iterations: int | None = _parameter(None, 1, 1_000_000_000, "iterations of all worlds together")
+    time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
+    worlds: int = _parameter(5, 1, 10_000, "determinizations that are searched, at most one an iteration")
+    exploration: float = _parameter(0.7, 0.0, 10.0, "weight of exploration in UCB; returns are in [0, 1]")
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+def _check(params: SearchParams | WorldsParams) -> None:
+    """Raises ValueError naming the parameter that is out of its range."""
+    for parameter in fields(params):
+        value = getattr(params, parameter.name)
+        if value is None and parameter.default is None:
+            continue
+        whole = "float" not in str(parameter.type)
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            raise ValueError(f"{parameter.name} must be a {'whole ' if whole else ''}number, not {value!r}")
+        low, high = parameter.metadata["low"], parameter.metadata["high"]
+        if not low <= value <= high:
+            raise ValueError(f"{parameter.name} must be {low} to {high}, not {value}")
+    if params.iterations is None and params.time_ms is None:
+        raise ValueError("no budget: give iterations, time_ms or both")
+
+
+def parse_settings(
+    words: list[str], params: type[SearchParams] | type[WorldsParams] = SearchParams
+) -> dict[str, Any]:
+    """Settings written key=value, as keyword arguments of `params`. Raises ValueError naming the key."""
+    known = {parameter.name: "float" in str(parameter.type) for parameter in fields(params)}
     settings: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")

@@ -17,7 +17,7 @@ import ai
 import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
-from server import app, bench, convert
+from server import app, bench, cli_arena, convert
 from server.cli_export import export
 from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
@@ -329,6 +329,7 @@ def run_bench(as_json: bool) -> None:
     click.echo(json.dumps(figures) if as_json else bench.table(figures))
 
 
+main.add_command(cli_arena.command)
 main.add_command(play)
 main.add_command(export)
 
