@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ai.analysis import Analysis
@@ -119,18 +119,22 @@ def _pimc_bot(name: str, settings: list[str], seed: int) -> Bot:
     return PimcBot(name, WorldsParams(**_with_budget(parse_settings(settings, WorldsParams))), seed)
 
 
-BOTS: dict[str, Callable[[str, list[str], int], Bot]] = {
-    "random": _random_bot,
-    "greedy": _greedy_bot,
-    "vanilla": _vanilla_bot,
-    "pimc": _pimc_bot,
-    "ismcts": _ismcts_bot,
-}
-# Parameters of the bots that have any.
-BOT_PARAMS: dict[str, type[SearchParams] | type[WorldsParams]] = {
-    "vanilla": SearchParams,
-    "pimc": WorldsParams,
-    "ismcts": SearchParams,
+@dataclass(frozen=True, slots=True)
+class BotKind:
+    """What a name stands for."""
+
+    make: Callable[[str, list[str], int], Bot]
+    params: type[SearchParams] | type[WorldsParams] | None
+    """None for bots that do not search: they have neither budget nor settings."""
+    description: str
+
+
+BOTS = {
+    "random": BotKind(_random_bot, None, "Plays uniformly at random."),
+    "greedy": BotKind(_greedy_bot, None, "Looks one action ahead by a script."),
+    "vanilla": BotKind(_vanilla_bot, SearchParams, "The published ISMCTS with random playouts: a baseline that stays as it is."),
+    "pimc": BotKind(_pimc_bot, WorldsParams, "Searches some determinizations as games of full information."),
+    "ismcts": BotKind(_ismcts_bot, SearchParams, "Information set Monte Carlo tree search: the engine's own."),
 }
 # Bots that need a budget, which a call may give to those that are named without one.
 SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
@@ -156,6 +160,6 @@ def make_bot(spec: str, seed: int = 0) -> Bot:
     if name not in BOTS:
         raise ValueError(f"unknown bot {name!r}; there are {', '.join(BOTS)}")
     try:
-        return BOTS[name](spec, settings, seed)
+        return BOTS[name].make(spec, settings, seed)
     except ValueError as error:
         raise ValueError(f"bot {spec!r}: {error}") from None

@@ -71,9 +71,8 @@ class App:
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
             ],
         )
-        engine_pb2_grpc.add_EngineServiceServicer_to_server(
-            EngineService(Engine(config.decks, config.limits), self.pool), self._server
-        )
+        self.engine_service = EngineService(Engine(config.decks, config.limits), self.pool)
+        engine_pb2_grpc.add_EngineServiceServicer_to_server(self.engine_service, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         reflection.enable_server_reflection(REFLECTED, self._server)
 
