@@ -1,6 +1,7 @@
 """A blocking client of the service."""
 
 from collections.abc import Callable, Iterable, Iterator
+from queue import SimpleQueue
 from typing import Any, Self, TypeVar, Unpack
 
 import grpc
@@ -10,15 +11,28 @@ from bvb.messages import (
     FieldViolation,
     Position,
     SearchOptions,
+    SeatOptions,
+    budget_message,
     channel_options,
     new_name,
     observation_message,
     position_fields,
     search_request,
+    start_message,
 )
-from bvb.v1 import engine_pb2, engine_pb2_grpc
+from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2, engine_pb2_grpc
 
-__all__ = ["Analysis", "Client", "Error", "FieldViolation", "Position", "SearchOptions", "observation_message"]
+__all__ = [
+    "Analysis",
+    "Client",
+    "Error",
+    "FieldViolation",
+    "Position",
+    "SearchOptions",
+    "Seat",
+    "SeatOptions",
+    "observation_message",
+]
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -41,6 +55,7 @@ class Client:
         self._caller = (("bvb-caller", new_name()),)
         self._channel = grpc.insecure_channel(address, channel_options(address))
         self._stub = engine_pb2_grpc.EngineServiceStub(self._channel)
+        self._bots = bot_pb2_grpc.BotServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +97,22 @@ class Client:
         )
         call = self._stub.Analyze(request, timeout=self._deadline(timeout_s), metadata=self._caller)
         return Analysis(call, lambda: self._stop(name))
+
+    def play_seat(self, initial_view: Position | None = None, **options: Unpack[SeatOptions]) -> "Seat":
+        """A bot in one seat of a game that is played here.
+
+            with client.play_seat(view, iterations=1000, seed=1) as seat:
+                seat.events(["draw 2 = arm", "provoke sea"])    # what the seat was shown since
+                move = seat.move().action.notation              # when it is its turn
+
+        Without an `initial_view`, the seat has to be told by `observe` what it knows. The options are those of
+        SeatOptions; a budget here is for all moves that are asked for without one.
+        """
+        return Seat(self._bots, start_message(initial_view, **options))
+
+    def resume_seat(self, token: str) -> "Seat":
+        """A seat whose stream was dropped, by its `token`. Lines after its `known_events` have to be told."""
+        return Seat(self._bots, bot_pb2.SeatStart(resume_token=token))
 
     def list_legal_moves(
         self, observation: Position, *, events: Iterable[str] | None = None, timeout_s: float | None = None
@@ -150,3 +181,72 @@ class Analysis:
     def cancel(self) -> None:
         """End the analysis without a final result."""
         self._call.cancel()
+
+
+class Seat:
+    """A bot in a seat. Leaving its context gives the seat up; with `token` it can be taken up again for a while."""
+
+    def __init__(self, stub: bot_pb2_grpc.BotServiceStub, start: bot_pb2.SeatStart) -> None:
+        self._requests: SimpleQueue[bot_pb2.PlaySeatRequest | None] = SimpleQueue()
+        self._requests.put(bot_pb2.PlaySeatRequest(start=start))
+        self._call: Any = stub.PlaySeat(iter(self._requests.get, None))
+        ready = self._next().ready
+        #: By which Client.resume_seat takes the seat up again.
+        self.token = ready.resume_token
+        #: Number of event lines that the bot had when this stream began.
+        self.known_events = ready.events
+        #: The seed that the bot uses.
+        self.seed = ready.seed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def events(self, lines: Iterable[str], *, first: int | None = None) -> None:
+        """What the seat was shown. `first` is the number of lines before these: what the bot has already is skipped."""
+        self._requests.put(bot_pb2.PlaySeatRequest(events=bot_pb2.SeatEvents(lines=lines, first=first)))
+
+    def observe(self, observation: Position) -> None:
+        """All that the seat knows now."""
+        self._requests.put(bot_pb2.PlaySeatRequest(observation=observation_message(observation)))
+
+    def move(
+        self,
+        *,
+        iterations: int = 0,
+        time_ms: int = 0,
+        clock_ms: int | None = None,
+        increment_ms: int = 0,
+        request_id: str = "",
+        on_thinking: Callable[[engine_pb2.SuggestMoveResponse], None] | None = None,
+    ) -> bot_pb2.SeatMove:
+        """The bot's move, waited for; without a budget, by the one of play_seat. `on_thinking` gets partial results."""
+        given = iterations or time_ms or clock_ms is not None
+        budget = budget_message(iterations, time_ms, clock_ms, increment_ms) if given else None
+        request = bot_pb2.MoveRequest(budget=budget, request_id=request_id)
+        self._requests.put(bot_pb2.PlaySeatRequest(move=request))
+        while True:
+            response = self._next()
+            if response.HasField("move"):
+                return response.move
+            if on_thinking is not None:
+                on_thinking(response.thinking.result)
+
+    def stop(self) -> None:
+        """From another thread: have the bot move now."""
+        self._requests.put(bot_pb2.PlaySeatRequest(stop=bot_pb2.StopThinking()))
+
+    def close(self) -> None:
+        """Give the seat up."""
+        self._requests.put(None)
+        self._call.cancel()
+
+    def _next(self) -> bot_pb2.PlaySeatResponse:
+        try:
+            response: bot_pb2.PlaySeatResponse = next(self._call)
+        except grpc.RpcError as error:
+            self._requests.put(None)
+            raise Error.from_call(error) from None
+        return response

@@ -10,12 +10,12 @@ from google.protobuf import json_format
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from bvb.v1 import engine_pb2, observation_pb2
+from bvb.v1 import bot_pb2, engine_pb2, observation_pb2
 
 RETRIES = {
     "methodConfig": [
         {
-            "name": [{"service": "bvb.v1.EngineService"}],
+            "name": [{"service": "bvb.v1.EngineService"}, {"service": "bvb.v1.BotService"}],
             "retryPolicy": {
                 "maxAttempts": 4,
                 "initialBackoff": "0.1s",
@@ -199,6 +199,53 @@ def search_request(
         bot=bot,
         settings=setting_messages(settings),
     )
+
+
+def start_message(
+    initial_view: Position | None = None,
+    *,
+    iterations: int = 0,
+    time_ms: int = 0,
+    seed: int | None = None,
+    threads: int = 1,
+    multi_pv: int = 0,
+    bot: str = "",
+    settings: Mapping[str, int | float] | None = None,
+    min_think_ms: int = 0,
+    move_overhead_ms: int = 0,
+    thinking_interval_ms: int = 0,
+) -> bot_pb2.SeatStart:
+    """See SeatOptions."""
+    return bot_pb2.SeatStart(
+        initial_view=None if initial_view is None else observation_message(initial_view),
+        budget=budget_message(iterations, time_ms) if iterations or time_ms else None,
+        seed=seed,
+        threads=threads,
+        multi_pv=multi_pv,
+        bot=bot,
+        settings=setting_messages(settings),
+        min_think_ms=min_think_ms,
+        move_overhead_ms=move_overhead_ms,
+        thinking_interval_ms=thinking_interval_ms,
+    )
+
+
+class SeatOptions(TypedDict, total=False):
+    """Keyword arguments of play_seat, besides the initial view; the first ones as in SearchOptions."""
+
+    iterations: int
+    time_ms: int
+    seed: int | None
+    threads: int
+    multi_pv: int
+    bot: str
+    settings: Mapping[str, int | float] | None
+    min_think_ms: int
+    """Milliseconds that a move takes at least."""
+    move_overhead_ms: int
+    """Milliseconds that are taken off budgets of time."""
+    thinking_interval_ms: int
+    """Milliseconds between partial results; 0: none."""
 
 
 class SearchOptions(TypedDict, total=False):

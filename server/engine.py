@@ -111,11 +111,22 @@ class Engine:
 
     def check(self, request: engine_pb2.SuggestMoveRequest) -> Search:
         """The search that a request asks for; a ServiceError names what is wrong with it."""
+        self.check_bot(request)
+        return self.check_search(self._position(request), request)
+
+    def check_bot(self, request: engine_pb2.SuggestMoveRequest) -> None:
+        """Raises a ServiceError naming what is wrong with a request, apart from its position and budget."""
         bot = request.bot or DEFAULT_BOT
         if bot not in BOTS:
             raise invalid("bot", f"there is no bot {bot!r:.60}; there are {', '.join(BOTS)}", "UNKNOWN_BOT")
-        observation = self._position(request)
         self._check_numbers(request)
+        _settings(bot, request)
+
+    def check_search(self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest) -> Search:
+        """The search of a position that a request asks for, whose own position is not looked at."""
+        self.check_bot(request)
+        _require_turn(observation)
+        bot = request.bot or DEFAULT_BOT
         time_ms = request.budget.time_ms
         if request.budget.HasField("clock"):
             clock = request.budget.clock
@@ -157,18 +168,20 @@ class Engine:
         deadline: float | None = None,
         interval_ms: int = 0,
         report: Callable[[engine_pb2.SuggestMoveResponse], None] | None = None,
+        bot: ai.Bot | None = None,
     ) -> engine_pb2.SuggestMoveResponse:
         """The answer when the budget is used up, the token is stopped, or just before `deadline`,
         a time of time.monotonic().
 
-        On the way, `report` gets the result so far about every `interval_ms`, from bots that can tell it.
+        On the way, `report` gets the result so far about every `interval_ms`, from bots that can tell it. `bot`: one that
+        has played before, in place of a new one.
         """
         time_ms = min(search.time_ms or self.limits.time_ms, self.limits.time_ms)
         if deadline is not None:
             left_ms = int(1000 * (deadline - time.monotonic()))
             reserve_ms = min(max(50, left_ms // 10), 1000)  # for the way back
             time_ms = max(1, min(time_ms, left_ms - reserve_ms))
-        bot = search.make_bot(time_ms)
+        bot = bot or search.make_bot(time_ms)
         multi_pv = search.multi_pv or None
         if isinstance(bot, IsmctsBot):
             analysis = bot.analysis(search.observation, search.only)
@@ -225,17 +238,21 @@ class Engine:
             observation = convert.observation_from_history(request.history, self.decks)
         else:
             observation = convert.observation_from_proto(request.observation, self.decks)
-        if observation.current_player == bvb_core.TERMINAL:
-            raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
-        if observation.seat is None:
-            raise invalid("seat", "is missing; a spectator has no move", "WRONG_SEAT")
-        if observation.seat != observation.current_player:
-            raise invalid(
-                "seat",
-                f"seat {observation.seat} is not to move, seat {observation.current_player} is",
-                "WRONG_SEAT",
-            )
+        _require_turn(observation)
         return observation
+
+
+def _require_turn(observation: bvb_core.Observation) -> None:
+    if observation.current_player == bvb_core.TERMINAL:
+        raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
+    if observation.seat is None:
+        raise invalid("seat", "is missing; a spectator has no move", "WRONG_SEAT")
+    if observation.seat != observation.current_player:
+        raise invalid(
+            "seat",
+            f"seat {observation.seat} is not to move, seat {observation.current_player} is",
+            "WRONG_SEAT",
+        )
 
 
 def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
