@@ -1,6 +1,6 @@
 """A blocking client of the service."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from queue import SimpleQueue
 from typing import Any, Self, TypeVar, Unpack
 
@@ -9,11 +9,13 @@ import grpc
 from bvb.messages import (
     Error,
     FieldViolation,
+    GameOptions,
     Position,
     SearchOptions,
     SeatOptions,
     budget_message,
     channel_options,
+    game_request,
     new_name,
     observation_message,
     position_fields,
@@ -27,6 +29,7 @@ __all__ = [
     "Client",
     "Error",
     "FieldViolation",
+    "GameOptions",
     "Position",
     "SearchOptions",
     "Seat",
@@ -97,6 +100,22 @@ class Client:
         )
         call = self._stub.Analyze(request, timeout=self._deadline(timeout_s), metadata=self._caller)
         return Analysis(call, lambda: self._stop(name))
+
+    def analyze_game(
+        self, record: str | Mapping[str, Any], *, timeout_s: float | None = None, **options: Unpack[GameOptions]
+    ) -> Iterator[engine_pb2.AnalyzeGameResponse]:
+        """Go through a record (its JSON text or object): a review of every move, then a summary.
+
+        The options are those of GameOptions; a budget is needed. The call is cancelled when the iterator is closed.
+        """
+        request = game_request(record, **options)
+        call: Any = self._stub.AnalyzeGame(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise Error.from_call(error) from None
+        finally:
+            call.cancel()
 
     def play_seat(self, initial_view: Position | None = None, **options: Unpack[SeatOptions]) -> "Seat":
         """A bot in one seat of a game that is played here.

@@ -201,6 +201,57 @@ def search_request(
     )
 
 
+def game_request(
+    record: str | Mapping[str, Any],
+    *,
+    iterations: int = 0,
+    time_ms: int = 0,
+    seed: int | None = None,
+    threads: int = 1,
+    multi_pv: int = 1,
+    bot: str = "",
+    settings: Mapping[str, int | float] | None = None,
+    seats: Iterable[int] = (),
+    first: int = 0,
+    count: int = 0,
+    marks: int = 0,
+) -> engine_pb2.AnalyzeGameRequest:
+    """See Client.analyze_game."""
+    return engine_pb2.AnalyzeGameRequest(
+        record=record if isinstance(record, str) else json.dumps(record),
+        budget=budget_message(iterations, time_ms),
+        seed=seed,
+        threads=threads,
+        multi_pv=multi_pv,
+        bot=bot,
+        settings=setting_messages(settings),
+        seats=seats,
+        first=first,
+        count=count,
+        marks=marks,
+    )
+
+
+class GameOptions(TypedDict, total=False):
+    """Keyword arguments of analyze_game, besides the record; the first ones as in SearchOptions, for every move."""
+
+    iterations: int
+    time_ms: int
+    seed: int | None
+    threads: int
+    multi_pv: int
+    bot: str
+    settings: Mapping[str, int | float] | None
+    seats: Iterable[int]
+    """Whose moves; empty: all."""
+    first: int
+    """The first action to review, from 0."""
+    count: int
+    """Number of actions to review; 0: to the end."""
+    marks: int
+    """Number of moves to mark in the summary; 0: the server's default."""
+
+
 def start_message(
     initial_view: Position | None = None,
     *,

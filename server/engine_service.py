@@ -12,6 +12,7 @@ from bvb.v1 import engine_pb2, engine_pb2_grpc
 from server.engine import Engine
 from server.pool import SearchPool
 from server.queries import Queries
+from server.review import Review
 
 Context = grpc.aio.ServicerContext[Any, Any]
 CALLER = "bvb-caller"
@@ -52,6 +53,17 @@ class EngineService(engine_pb2_grpc.EngineServiceServicer):
                 yield engine_pb2.AnalyzeResponse(query_id=query_id, final=True, result=await running)
             finally:
                 running.cancel()
+
+    async def AnalyzeGame(
+        self, request: engine_pb2.AnalyzeGameRequest, context: Context
+    ) -> AsyncIterator[engine_pb2.AnalyzeGameResponse]:
+        review = await asyncio.to_thread(Review, self._engine, request)
+        total = len(review.decisions)
+        for done, decision in enumerate(review.decisions, 1):
+            # Each takes its turn among all searches, so that a long game does not keep a thread.
+            step = await self._pool.run(partial(review.review, decision), review.threads, patient=done > 1)
+            yield engine_pb2.AnalyzeGameResponse(done=done, total=total, review=step)
+        yield engine_pb2.AnalyzeGameResponse(done=total, total=total, summary=review.summary())
 
     async def StopAnalysis(
         self, request: engine_pb2.StopAnalysisRequest, context: Context
