@@ -14,7 +14,7 @@ INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
 ASAN := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
 
-.PHONY: help build demo test soak serve bench lint format debug clean
+.PHONY: help build demo test soak serve bench lint format docs debug clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1 \t/' | expand -t 16
@@ -63,6 +63,9 @@ lint: build  ## style, types, wire schema
 
 format: $(VENV)  ## put the wire schema into its standard form
 	$(BIN)/buf format --write
+
+docs: build  ## write docs/api.md from the wire schema
+	$(BIN)/python docs/generate_api.py
 
 debug: $(DEBUG)  ## sanitizer build and tests, then back to the normal build
 	$(ASAN) $(BIN)/python -m pytest -m "not soak" --benchmark-disable -p no:cacheprovider $(ARGS); \

@@ -91,6 +91,69 @@ def test_grpc_requests(service: Service, position: dict[str, Any]) -> None:
     assert answer["action"]["notation"] == expected(service, position)[0]
 
 
+def grpcurl(service: Service, method: str, request: dict[str, Any], environment: dict[str, str]) -> list[Any]:
+    """The answers to a call by reflection."""
+    done = subprocess.run(
+        ["grpcurl", "-plaintext", "-d", json.dumps(request), service.address, f"bvb.v1.EngineService/{method}"],
+        capture_output=True, text=True, timeout=60, env=environment, check=True,
+    )  # fmt: skip
+    decoder, text, answers = json.JSONDecoder(), done.stdout.strip(), []
+    while text:
+        answer, end = decoder.raw_decode(text)
+        answers.append(answer)
+        text = text[end:].strip()
+    return answers
+
+
+def test_grpcurl_analyzes_and_lists(
+    service: Service, position: dict[str, Any], foreign_environment: dict[str, str]
+) -> None:
+    search = {"observation": position, "budget": {"iterations": 20_000}, "seed": 1}
+    answers = grpcurl(service, "Analyze", {"search": search, "interval_ms": 20}, foreign_environment)
+    assert [answer.get("final", False) for answer in answers] == [False] * (len(answers) - 1) + [True]
+    alone = service.client.suggest_move(position, iterations=20_000, seed=1)
+    assert answers[-1]["result"]["action"]["notation"] == alone.action.notation
+    (listed,) = grpcurl(service, "ListLegalMoves", {"observation": position}, foreign_environment)
+    assert len(listed["actions"]) == len(service.client.list_legal_moves(position).actions)
+
+
+def test_grpcurl_stops(service: Service, position: dict[str, Any], foreign_environment: dict[str, str]) -> None:
+    """Every grpcurl has a connection of its own: the name that the server gave is what stops the analysis."""
+    search = engine_pb2.SuggestMoveRequest(budget={"time_ms": 50_000})
+    json_format.ParseDict(position, search.observation)
+    call = service.stub.Analyze(engine_pb2.AnalyzeRequest(search=search))
+    (answer,) = grpcurl(service, "StopAnalysis", {"query_id": next(call).query_id}, foreign_environment)
+    assert answer == {"stopped": True}
+    *_, last = call
+    assert last.final
+    assert grpcurl(service, "StopAnalysis", {"query_id": last.query_id}, foreign_environment) == [{}]
+
+
+def test_grpc_requests_analyzes_stops_and_lists(service: Service, position: dict[str, Any]) -> None:
+    client = Client.get_by_endpoint(service.address)
+    search = {"observation": position, "budget": {"iterations": 1000}, "seed": 1}
+    answers = list(client.request("bvb.v1.EngineService", "Analyze", {"search": search, "interval_ms": 20}))
+    assert answers[-1]["final"] is True
+    assert answers[-1]["result"]["action"]["notation"] == expected(service, position)[0]
+    stopped = client.request("bvb.v1.EngineService", "StopAnalysis", {"query_id": answers[-1]["query_id"]})
+    assert not stopped.get("stopped")
+    listed = client.request("bvb.v1.EngineService", "ListLegalMoves", {"observation": position})
+    assert len(listed["actions"]) == len(service.client.list_legal_moves(position).actions)
+
+
+def test_grpc_js_analyzes(
+    service: Service, position_file: Path, node: str, foreign_environment: dict[str, str]
+) -> None:
+    done = run([node, str(EXAMPLES / "node" / "analyze.js"), service.address, str(position_file)], foreign_environment)
+    assert done.returncode == 0, done.stderr
+    *updates, cancelled = (json.loads(line) for line in done.stdout.splitlines())
+    assert [update["final"] for update in updates] == [False] * (len(updates) - 1) + [True]
+    counts = [update["iterations"] for update in updates]
+    assert counts == sorted(set(counts))
+    assert counts[-1] > 2000
+    assert cancelled == {"cancelled": True}
+
+
 def test_python_example(service: Service, position: dict[str, Any], position_file: Path) -> None:
     done = run([sys.executable, str(EXAMPLES / "suggest.py"), service.address, str(position_file)], dict(os.environ))
     assert done.returncode == 0, done.stderr
