@@ -162,7 +162,7 @@ def deck_to_proto(deck: bvb_core.Deck) -> deck_pb2.Deck:
                 count=card.count,
                 role=card.role,
                 strength=card.strength,
-                types=card.types,
+                types=[card.type] if card.role == "baby" else card.types,
                 points=card.points,
                 joints=card.joints,
                 sockets=card.sockets,

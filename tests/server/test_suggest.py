@@ -124,6 +124,9 @@ def test_engine_info(service: Service) -> None:
     (deck,) = info.decks
     assert deck.id == "standard"
     assert sum(card.count for card in deck.cards) == 107
+    babies = [card for card in deck.cards if card.role == "baby"]
+    assert all(list(card.types) == [card.id.split("_")[0]] for card in babies)
+    assert [card.points for card in babies] == [0, 1, 2, 3] * 3
     arm = next(card for card in deck.cards if card.id == "arm")
     assert (arm.count, arm.role, arm.strength, len(arm.sockets)) == (10, "arm", 1, 1)
 

@@ -12,6 +12,8 @@ import pytest
 from google.protobuf import json_format
 from grpc_requests import Client
 
+import ai
+import bvb_core
 from bvb.v1 import engine_pb2
 
 from ..conftest import ROOT
@@ -152,6 +154,42 @@ def test_grpc_js_analyzes(
     assert counts == sorted(set(counts))
     assert counts[-1] > 2000
     assert cancelled == {"cancelled": True}
+
+
+def host_games(
+    service: Service, node: str, environment: dict[str, str], folder: Path, seeds: range, players: int, iterations: int
+) -> None:
+    """A Node program hosts games with a bot in every seat; each must be legal, and the game that the same bots play here."""
+    starts = [
+        bvb_core.new_game(players=players, seed=seed, armageddon=seed % 3 == 0, practice=seed % 5 == 4) for seed in seeds
+    ]
+    records = folder / "records.jsonl"
+    records.write_text("".join(json.dumps(state.to_record()) + "\n" for state in starts))
+    command = [node, str(EXAMPLES / "node" / "host.js"), service.address, str(records), str(iterations)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    played = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(played) == len(starts)
+    for record, state in zip(played, starts, strict=True):
+        assert bvb_core.State.from_record(record).is_terminal
+        bots = [ai.make_bot(f"ismcts:iterations={iterations}", seed=seat) for seat in range(players)]
+        while not state.is_terminal:
+            state.apply(bots[state.current_player].suggest(state.observation(state.current_player)).action)
+        assert state.to_record() == record
+
+
+def test_node_hosts_games(service: Service, node: str, foreign_environment: dict[str, str], tmp_path: Path) -> None:
+    host_games(service, node, foreign_environment, tmp_path, range(2, 5), players=4, iterations=5)
+
+
+@pytest.mark.soak
+def test_node_hosts_fifty_games(
+    service: Service, node: str, foreign_environment: dict[str, str], tmp_path: Path
+) -> None:
+    for seed in range(50):
+        players = 4 if seed % 2 == 0 else 2 + seed % 4
+        host_games(service, node, foreign_environment, tmp_path, range(seed, seed + 1), players, iterations=50)
+        print(f"{seed + 1} of 50 games equal", flush=True)
 
 
 def test_python_example(service: Service, position: dict[str, Any], position_file: Path) -> None:
