@@ -25,7 +25,9 @@ if DEBUG:
     COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG", "-DBVB_DEBUG=1", "-fno-omit-frame-pointer", *SANITIZERS]
     LINK_ARGS = SANITIZERS
 else:
-    COMPILE_ARGS = ["-O3", "-DCYTHON_WITHOUT_ASSERTIONS"]
+    COMPILE_ARGS = ["-DCYTHON_WITHOUT_ASSERTIONS"]
+    if "CFLAGS" not in os.environ:  # whoever sets it chooses the optimization too
+        COMPILE_ARGS.append("-O3")
     LINK_ARGS = []
 
 

@@ -26,6 +26,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -144,16 +146,35 @@ def export(work: list[Part], workers: int, report: Callable[[int], None]) -> int
         for part in todo:
             part.write(count)
         return there
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        futures = {pool.submit(part.write): part for part in todo}
+    others = multiprocessing.active_children()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _tidy_end) as pool:
         try:
+            # Workers start here, and inherit that Ctrl-C is none of their business.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            futures = {pool.submit(_write, part): part for part in todo}
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             for future in as_completed(futures):
                 future.result()
                 count(futures[future].games)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                if process not in others:
+                    process.terminate()
             raise
     return there
+
+
+def _tidy_end() -> None:
+    """Let a worker that is told to end remove the file that it is writing."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+
+
+def _write(part: Part) -> None:
+    try:
+        part.write()
+    except SystemExit:
+        os._exit(1)  # the pool would go on with the parts that wait in its queue
 
 
 class _Rows:

@@ -7,7 +7,7 @@
 """
 
 try:
-    from bvb_core.bears.ops import Observation, State, game_for, new_game
+    from bvb_core.bears.ops import Action, Observation, State, game_for, new_game
 except ModuleNotFoundError as error:
     if error.name is not None and error.name.startswith("bvb_core"):
         raise ImportError(
@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
 from bvb_core.bears.deck import Card, Deck, DeckError, load_deck
 from bvb_core.bears.record import RecordError
 from bvb_core.bears.tracker import EventError, Tracker
-from bvb_core.game import CHANCE, TERMINAL, Action, IllegalActionError, ObservationError
+from bvb_core.game import CHANCE, TERMINAL, IllegalActionError, ObservationError
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 5
 

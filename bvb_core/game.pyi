@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ class Action:
     def __hash__(self) -> int: ...
 
 class Game:
+    state_type: ClassVar[type[State]]
+    observation_type: ClassVar[type[Observation]]
+    action_type: ClassVar[type[Action]]
     @property
     def num_players(self) -> int: ...
     @property
@@ -31,6 +34,7 @@ class Game:
     def check_id(self, action_id: int) -> None: ...
     def new_state(self, seed: int) -> State: ...
     def action_text(self, state: State, action: int) -> str: ...
+    def belief_problem(self, observation: Observation, code: int) -> str: ...
 
 class State:
     @property

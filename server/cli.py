@@ -18,6 +18,7 @@ import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
 from server import app, bench, cli_arena, convert
+from server.cli_export import export
 from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
@@ -330,6 +331,7 @@ def run_bench(as_json: bool) -> None:
 
 main.add_command(cli_arena.command)
 main.add_command(play)
+main.add_command(export)
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
@@ -367,8 +369,3 @@ def progress(unit: str, total: int) -> Callable[[int], None]:
             click.echo(f"{done}/{total} {unit}", err=True)
 
     return report
-
-
-from server.cli_export import export  # noqa: E402  (it uses what stands above)
-
-main.add_command(export)

@@ -1,6 +1,7 @@
 """`bvb export`: self-play data."""
 
 import os
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
@@ -8,13 +9,11 @@ import click
 
 import ai.export
 import bvb_core
-from server.cli import DeckFile, example, progress
 
 
 @click.command(
-    epilog=example(
-        "bvb export --players 3 --games 1000 --bots ismcts:iterations=1000 --workers 2 --out selfplay"
-    )
+    epilog="\b\nExample:\n"
+    "  bvb export --players 3 --games 1000 --bots ismcts:iterations=1000 --workers 2 --out selfplay"
 )
 @click.option("--players", type=click.IntRange(2, 5), required=True, help="Number of players.")
 @click.option("--games", type=click.IntRange(1), default=1, show_default=True, help="Number of games.")
@@ -53,7 +52,11 @@ from server.cli import DeckFile, example, progress
 )
 @click.option("--armageddon", is_flag=True, help="Play with Armageddon.")
 @click.option("--practice", is_flag=True, help="Play practice games.")
-@click.option("--deck", type=DeckFile(), help="Deck file, in place of the standard deck.")
+@click.option(
+    "--deck",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Deck file, in place of the standard deck.",
+)
 def export(
     players: int,
     games: int,
@@ -64,13 +67,15 @@ def export(
     workers: int,
     armageddon: bool,
     practice: bool,
-    deck: bvb_core.Deck | None,
+    deck: str | None,
 ) -> None:
     """Let bots play, and write records and arrays of observations, search policies and outcomes.
 
     After an interruption the same command goes on: files that are complete are kept. docs/research.md has the
     format.
     """
+    from server.cli import progress  # which needs this module
+
     specs = bots.split(",")
     if len(specs) == 1:
         specs *= players
@@ -81,13 +86,18 @@ def export(
             ai.make_bot(spec)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--bots") from None
-    new_game = partial(bvb_core.new_game, players, armageddon=armageddon, practice=practice, deck=deck)
     try:
+        cards = bvb_core.load_deck(deck)
+        new_game = partial(
+            bvb_core.new_game, players, armageddon=armageddon, practice=practice, deck=cards
+        )
         new_game(seed)
         work = ai.export.parts(new_game, specs, seed, games, out, part_games)
         there = ai.export.export(work, workers, progress("games", games))
     except OSError as error:
         raise click.ClickException(f"{error.filename or out}: {os.strerror(error.errno or 0)}") from None
+    except BrokenProcessPool:
+        raise click.ClickException("a worker process died; the same command goes on") from None
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     kept = f", {there} of them were there" if there else ""

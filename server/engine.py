@@ -25,7 +25,7 @@ class Limits:
     iterations: int = LARGEST["iterations"]
     time_ms: int = LARGEST["time_ms"]
     threads: int = LARGEST["threads"]
-    request_bytes: int = 32 * 1024
+    request_bytes: int = 64 * 1024
 
     def to_proto(self) -> engine_pb2.Limits:
         return engine_pb2.Limits(

@@ -83,7 +83,7 @@ def local_adviser(spec: str, seed: int) -> Adviser:
     return lambda observation, stop: bot.suggest(observation, stop=stop).to_dict()
 
 
-def server_adviser(client: bvb.Client, **budget: int) -> Adviser:
+def server_adviser(client: bvb.Client, **budget: Any) -> Adviser:
     """The engine on a server."""
     return lambda observation, stop: convert.suggestion_to_dict(client.suggest_move(observation, **budget))
 

@@ -27,6 +27,16 @@ cdef inline int armies_with_babies(const State *s) noexcept nogil:
     return (s.n_army[0] != 0) | (s.n_army[1] != 0) << 1 | (s.n_army[2] != 0) << 2
 
 
+cdef inline int nameable(const Ctx *ctx, const State *s) noexcept nogil:
+    """Armies that a waiting Wild Provoke can be played on.
+
+    In a game there is one that its player may provoke. In a determinization for another observer there may be none, since
+    section 6 does not count the waiting as knowledge: any army with Babies will do then.
+    """
+    cdef int types = provokable(ctx, s, s.current)
+    return types if types else armies_with_babies(s)
+
+
 cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept nogil:
     """All legal actions of the current player in increasing order of id; returns their number, 0 when the game is over."""
     cdef int32_t *start = out
@@ -38,7 +48,7 @@ cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept no
     if s.reason != RUNNING:
         return 0
     if s.pending != NOT_PENDING:
-        out = emit_types(ctx, out, V_WILD, provokable(ctx, s, p))
+        out = emit_types(ctx, out, V_WILD, nameable(ctx, s))
         return <int>(out - start)
     for i in range(N_PILES):
         if s.n_pile[i]:
@@ -173,7 +183,7 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
     cdef int i, j, part, total
     cdef uint64_t places
     if s.pending != NOT_PENDING:
-        provoke = provokable(ctx, s, p)
+        provoke = nameable(ctx, s)
         return Act(V_WILD, nth_bit(provoke, rng_below(rng, bvb_pop8[provoke])), 0, 0)
     total = n_draws + n_heads + n_torsos + n_arms + n_legs
     if n_draws == 0:

@@ -469,6 +469,8 @@ cdef class Reader:
         if types and mask.known == EVERYONE:
             head.fail("excluded_types", "the head is public")
         mask.excluded = types
+        if not any(self.ctx.count[k] and not self.ctx.types[k] & types for k in range(self.ctx.n_heads)):
+            head.fail("excluded_types", "no head of this deck is left that could lie under the mask")
         if kind:
             if types & self.ctx.types[m.head]:
                 head.fail("excluded_types", f"{kind} fights in one of these types")

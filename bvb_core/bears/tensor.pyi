@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ class TensorBlock:
     def size(self) -> int: ...
 
 class TensorLayout:
-    def __init__(self, deck: Deck, players: int, base_actions: int, turn_limit: int) -> None: ...
+    def __new__(cls, deck: Deck, players: int, base_actions: int, turn_limit: int) -> Self: ...
     @property
     def blocks(self) -> tuple[TensorBlock, ...]: ...
     @property

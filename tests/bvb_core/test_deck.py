@@ -94,7 +94,7 @@ BROKEN = {
     "kind twice": (HEAD + HEAD, "card bear_head: id: stands twice"),
     "two kinds of a role without a name": (
         HEAD + card("tool", "tool") + card("hammer", "tool"),
-        "card hammer: role: tool is tool already",
+        "card hammer: role: tool is taken by tool",
     ),
     "too many kinds of heads": (
         "".join(card(f"x{n}_head", "head", 'types = ["sea"]') for n in range(9)),

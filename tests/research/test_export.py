@@ -1,8 +1,11 @@
 """Self-play data: rows are the decisions of the records; files are whole, resumable and reproducible."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -155,6 +158,26 @@ def test_command_line(tmp_path: Path) -> None:
     again = bvb("export", *setting, "--out", str(out))
     assert (again.returncode, again.stdout) == (0, "")
     assert "2 of them were there" in again.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c(tmp_path: Path, workers: str) -> None:
+    setting = ["--players", "2", "--games", "40", "--part-games", "10", "--bots", "ismcts:iterations=100"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bvb", "export", *setting, "--workers", workers, "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir())
+    os.killpg(process.pid, signal.SIGINT)
+    _, messages = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert messages.strip() == "Aborted!"
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,7 @@ import bvb
 from bvb.v1 import engine_pb2_grpc
 from server.app import App, Config, default_limits
 
-CONFIG = Config(
-    port=0, workers=2, queue=4, drain_s=0.05, grace_s=1, limits=replace(default_limits(), threads=2)
-)
+CONFIG = Config(port=0, workers=2, queue=4, drain_s=0.05, grace_s=1, limits=replace(default_limits(), threads=2))
 
 
 class Service:

@@ -92,10 +92,7 @@ def test_suggest_json(position_file: Path, position: dict[str, Any]) -> None:
 
 def test_suggest_here_or_on_a_server(service: Service, position: dict[str, Any]) -> None:
     options = ["suggest", "-", "--iterations", "100", "--seed", "1", "--multi-pv", "3", "--json"]
-    here, there = (
-        json.loads(data(*options, *more, stdin=json.dumps(position)))
-        for more in ([], ["--server", service.address])
-    )
+    here, there = (json.loads(data(*options, *more, stdin=json.dumps(position))) for more in ([], ["--server", service.address]))
     for answer in (here, there):
         answer.pop("elapsed_ms")
     assert here == there
@@ -108,9 +105,7 @@ def test_suggest_for_people(position_file: Path) -> None:
     assert "seat 2: wins" in text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "nonsense", "[]", '{"seat": {}}', '{"rules": {"players": 3}, "seat": 0}']
-)
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"seat": {}}', '{"rules": {"players": 3}, "seat": 0}'])
 def test_suggest_without_a_position(text: str) -> None:
     done = bvb("suggest", "-", stdin=text)
     assert (done.returncode, done.stdout) == (1, "")
@@ -147,15 +142,11 @@ def test_record_is_reproducible() -> None:
     options = ["record", "--players", "2", "--practice", "--seed", "8", "--games", "2"]
     first, again = data(*options), data(*options)
     assert first == again
-    assert json.loads(first.splitlines()[1]) == json.loads(
-        data("record", "--players", "2", "--practice", "--seed", "9")
-    )
+    assert json.loads(first.splitlines()[1]) == json.loads(data("record", "--players", "2", "--practice", "--seed", "9"))
 
 
 def test_record_options() -> None:
-    game = json.loads(
-        data("record", "--players", "4", "--armageddon", "--bots", "random,random,random,random")
-    )
+    game = json.loads(data("record", "--players", "4", "--armageddon", "--bots", "random,random,random,random"))
     assert game["rules"]["players"] == 4
     assert game["rules"]["armageddon"]
     assert "legal" not in game
@@ -206,9 +197,7 @@ def test_position(records: Path) -> None:
     for seat in range(3):
         shown = data("position", str(records), "--game", "1", "--after", "30", "--seat", str(seat))
         assert json.loads(shown) == state.observation(seat).to_dict()
-    assert "best move: " in data(
-        "suggest", "-", "--iterations", "10", stdin=data("position", str(records), "--after", "0")
-    )
+    assert "best move: " in data("suggest", "-", "--iterations", "10", stdin=data("position", str(records), "--after", "0"))
 
 
 @pytest.mark.parametrize(

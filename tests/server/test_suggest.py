@@ -107,9 +107,7 @@ def test_multi_pv(service: Service, position: dict[str, Any]) -> None:
     best = service.client.suggest_move(position, iterations=300, seed=3, multi_pv=2)
     assert len(every.alternatives) > 2
     assert list(best.alternatives) == list(every.alternatives)[:2]
-    assert [a.visits for a in every.alternatives] == sorted(
-        (a.visits for a in every.alternatives), reverse=True
-    )
+    assert [a.visits for a in every.alternatives] == sorted((a.visits for a in every.alternatives), reverse=True)
 
 
 def test_the_deadline_of_the_call_ends_the_search(service: Service, position: dict[str, Any]) -> None:

@@ -32,9 +32,7 @@ def node(foreign_environment: dict[str, str]) -> str:
     folder = EXAMPLES / "node"
     if not (folder / "node_modules").exists():
         npm = str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
-        installed = run(
-            [program, npm, "ci", "--prefix", str(folder), "--ignore-scripts"], foreign_environment
-        )
+        installed = run([program, npm, "ci", "--prefix", str(folder), "--ignore-scripts"], foreign_environment)
         if installed.returncode:
             pytest.skip(f"the packages of examples/node cannot be had: {installed.stderr.strip()[-200:]}")
     return program
@@ -45,9 +43,7 @@ def expected(service: Service, position: dict[str, Any]) -> tuple[str, list[int]
     return answer.action.notation, [alternative.visits for alternative in answer.alternatives]
 
 
-def test_grpcurl(
-    service: Service, position: dict[str, Any], position_file: Path, foreign_environment: dict[str, str]
-) -> None:
+def test_grpcurl(service: Service, position: dict[str, Any], position_file: Path, foreign_environment: dict[str, str]) -> None:
     command = [str(EXAMPLES / "grpcurl.sh"), service.address, str(position_file)]
     done = run(command, foreign_environment)
     assert done.returncode == 0, done.stderr
@@ -96,9 +92,7 @@ def test_grpc_requests(service: Service, position: dict[str, Any]) -> None:
 
 
 def test_python_example(service: Service, position: dict[str, Any], position_file: Path) -> None:
-    done = run(
-        [sys.executable, str(EXAMPLES / "suggest.py"), service.address, str(position_file)], dict(os.environ)
-    )
+    done = run([sys.executable, str(EXAMPLES / "suggest.py"), service.address, str(position_file)], dict(os.environ))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == expected(service, position)[0]
 
