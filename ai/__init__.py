@@ -4,8 +4,9 @@
     suggestion = bot.suggest(state.observation(state.current_player))
 """
 
+from ai.analysis import Analysis
 from ai.bots import make_bot
 from ai.ismcts import StopToken
-from ai.suggestion import Alternative, Bot, Suggestion
+from ai.suggestion import Alternative, Bot, Outcome, Root, Suggestion
 
-__all__ = ["Alternative", "Bot", "StopToken", "Suggestion", "make_bot"]
+__all__ = ["Alternative", "Analysis", "Bot", "Outcome", "Root", "StopToken", "Suggestion", "make_bot"]

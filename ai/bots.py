@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ai.analysis import Analysis
 from ai.greedy import GreedyBot
-from ai.ismcts import Search, StopToken, capacity_for
+from ai.ismcts import StopToken
 from ai.params import DEFAULT_ITERATIONS, VANILLA_EXPLORATION, SearchParams, WorldsParams, parse_settings
 from ai.pimc import CheatBot, PimcBot
-from ai.suggestion import Alternative, Bot, Suggestion, require_turn
+from ai.suggestion import Bot, Suggestion, require_turn
 from bvb_core.game import Action, Observation
-
-PV_LENGTH = 8
 
 
 class RandomBot:
@@ -52,82 +50,20 @@ class IsmctsBot:
     ) -> Suggestion:
         if multi_pv is not None and multi_pv < 1:
             raise ValueError(f"multi_pv must be at least 1, not {multi_pv}")
-        require_turn(observation)
-        start = time.perf_counter()
-        searches = self._search(observation, stop)
-        seats = observation.game.num_players
-        state = observation.any_state()
+        analysis = self.analysis(observation)
+        analysis.run(stop=stop)
+        return analysis.report(multi_pv)
 
-        edges: dict[int, _Sums] = {}
-        for search in searches:
-            for action_id, visits, available, returns, scores in search.root_edges():
-                edges.setdefault(action_id, _Sums(seats)).add(visits, available, returns, scores)
-        stands_for: dict[int, list[Action]] = {}
-        for action in observation.legal_actions():
-            chosen = state.representative(action.id)
-            if chosen != action.id:
-                stands_for.setdefault(chosen, []).append(action)
-        seat = observation.current_player
-        ranked = sorted(
-            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits,
-            item[0])
-        )
-        alternatives = tuple(
-            Alternative(
-                state.action(action_id),
-                tuple(stands_for.get(action_id, ())),
-                sums.visits,
-                sums.available,
-                tuple(r / sums.visits for r in sums.returns),
-                tuple(s / sums.visits for s in sums.scores),
-                max((tuple(search.variation(action_id, PV_LENGTH)) for search in searches), key=len),
-            )
-            for action_id, sums in ranked[:multi_pv]
-        )
-        best = alternatives[0]
-        return Suggestion(
-            best.action,
-            best.win_probability,
-            best.expected_score,
-            alternatives,
-            sum(search.iterations for search in searches),
-            (time.perf_counter() - start) * 1e3,
-            searches[0].stop_reason,
-            tuple(observation.warnings()),
-        )
+    def analysis(self, observation: Observation, only: Collection[Action] | None = None) -> Analysis:
+        """The search behind `suggest`, to be run in slices; `only`: the legal moves to look at, None for all.
+
+        Raises ValueError when it is not the observer's turn or `only` holds no legal move.
+        """
+        return Analysis(observation, self.params_for(observation), self.seed, only)
 
     def params_for(self, observation: Observation) -> SearchParams:
         """Parameters of the search in a position."""
         return self.params
-
-    def _search(self, observation: Observation, stop: StopToken | None) -> list[Search]:
-        """One finished search for every thread (root parallelization: Chaslot, Winands, van den Herik
-        2008)."""
-        params = self.params_for(observation)
-        threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
-        shares: list[int | None] = [None] * threads
-        if params.iterations is not None:
-            shares = [params.iterations // threads + (i < params.iterations % threads) for i in
-            range(threads)]
-        searches = [
-            Search(
-                observation, self.seed, stream,
-                capacity_for(observation.game, share, max(1, params.memory_mb // threads)),
-                params.exploration,
-            )
-            for stream, share in enumerate(shares)
-        ]  # fmt: skip
-        if threads == 1:
-            searches[0].run(shares[0], params.time_ms, stop)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                futures = [
-                    pool.submit(search.run, share, params.time_ms, stop)
-                    for search, share in zip(searches, shares, strict=True)
-                ]
-                for future in futures:
-                    future.result()
-        return searches
 
 
 class VanillaBot(IsmctsBot):
@@ -147,21 +83,6 @@ class VanillaBot(IsmctsBot):
             return self.params
         players = observation.game.num_players
         return replace(self.params, exploration=VANILLA_EXPLORATION.get(players, self.params.exploration))
-
-
-class _Sums:
-    """Statistics of one move over several searches."""
-
-    def __init__(self, seats: int) -> None:
-        self.visits = self.available = 0
-        self.returns = [0.0] * seats
-        self.scores = [0.0] * seats
-
-    def add(self, visits: int, available: int, returns: list[float], scores: list[float]) -> None:
-        self.visits += visits
-        self.available += available
-        self.returns = [a + b for a, b in zip(self.returns, returns, strict=True)]
-        self.scores = [a + b for a, b in zip(self.scores, scores, strict=True)]
 
 
 def _random_bot(name: str, settings: list[str], seed: int) -> Bot:
@@ -198,12 +119,22 @@ def _pimc_bot(name: str, settings: list[str], seed: int) -> Bot:
     return PimcBot(name, WorldsParams(**_with_budget(parse_settings(settings, WorldsParams))), seed)
 
 
-BOTS: dict[str, Callable[[str, list[str], int], Bot]] = {
-    "random": _random_bot,
-    "greedy": _greedy_bot,
-    "vanilla": _vanilla_bot,
-    "pimc": _pimc_bot,
-    "ismcts": _ismcts_bot,
+@dataclass(frozen=True, slots=True)
+class BotKind:
+    """What a name stands for."""
+
+    make: Callable[[str, list[str], int], Bot]
+    params: type[SearchParams] | type[WorldsParams] | None
+    """None for bots that do not search: they have neither budget nor settings."""
+    description: str
+
+
+BOTS = {
+    "random": BotKind(_random_bot, None, "Plays uniformly at random."),
+    "greedy": BotKind(_greedy_bot, None, "Looks one action ahead by a script."),
+    "vanilla": BotKind(_vanilla_bot, SearchParams, "The published ISMCTS with random playouts: a baseline that stays as it is."),
+    "pimc": BotKind(_pimc_bot, WorldsParams, "Searches some determinizations as games of full information."),
+    "ismcts": BotKind(_ismcts_bot, SearchParams, "Information set Monte Carlo tree search: the engine's own."),
 }
 # Bots that need a budget, which a call may give to those that are named without one.
 SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
@@ -229,6 +160,6 @@ def make_bot(spec: str, seed: int = 0) -> Bot:
     if name not in BOTS:
         raise ValueError(f"unknown bot {name!r}; there are {', '.join(BOTS)}")
     try:
-        return BOTS[name](spec, settings, seed)
+        return BOTS[name].make(spec, settings, seed)
     except ValueError as error:
         raise ValueError(f"bot {spec!r}: {error}") from None

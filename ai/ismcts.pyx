@@ -9,13 +9,16 @@ maximises its own return. The leaf is played to the end by uniformly random lega
 """
 
 from libc.math cimport log, sqrt
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from ai.tree cimport (
     NIL, ROOT, Edge, Tree, add_edge, bytes_per_entry, find_or_add_node, tree_alloc, tree_free,
 )
-from bvb_core.game cimport CHANCE_NODE, MAX_SEATS, SPECTATOR, TERMINAL_NODE, Game, GameOps, Observation, State, seed_bits
+from bvb_core.game cimport (
+    ABSENT, CHANCE_NODE, MAX_OUTCOMES, MAX_SEATS, SPECTATOR, TERMINAL_NODE, Game, GameOps, Observation, State, seed_bits,
+)
 from bvb_core.rng cimport SEARCH, Rng, rng_below, rng_mix, rng_seed
 
 
@@ -45,6 +48,14 @@ cdef inline int64_t now_ns() noexcept nogil:
     cdef timespec t
     clock_gettime(CLOCK_MONOTONIC, &t)
     return <int64_t>t.tv_sec * 1000000000 + t.tv_nsec
+
+
+cdef struct RootSums:
+    # Over all iterations, by seat.
+    double returns[MAX_SEATS]
+    double scores[MAX_SEATS]
+    double squared_scores[MAX_SEATS]
+    int64_t outcomes[MAX_OUTCOMES][MAX_SEATS + 1]     # how often nobody and each seat won it
 
 
 cdef class StopToken:
@@ -79,10 +90,16 @@ cdef class Search:
     cdef int32_t *actions
     cdef uint32_t *edge_of                 # by action, all NIL between steps
     cdef double *root_scores               # [action][seat], sums of scores below the root
+    cdef double *root_squares              # [action][seat], sums of squared returns below the root
+    cdef uint8_t *excluded                 # by action, what the root must not try
+    cdef RootSums sums
 
     def __cinit__(self, Observation observation, seed: int, stream: int = 0, capacity: int = 1 << 20,
-                  exploration: float = 0.7):
-        """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree."""
+                  exploration: float = 0.7, only: list[int] | None = None):
+        """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree.
+
+        `only`: ids of the search actions that may be tried at the root, None for all.
+        """
         cdef Game game = observation.game
         if observation.current_player < 0:
             raise ValueError("nobody is to move")
@@ -97,11 +114,21 @@ cdef class Search:
         self.actions = <int32_t *>calloc(self.ops.max_legal_actions, sizeof(int32_t))
         self.edge_of = <uint32_t *>calloc(self.ops.num_distinct_actions, sizeof(uint32_t))
         self.root_scores = <double *>calloc(self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
+        self.root_squares = <double *>calloc(self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
+        self.excluded = <uint8_t *>calloc(self.ops.num_distinct_actions, 1)
         if (
             self.state == NULL or self.actions == NULL or self.edge_of == NULL or self.root_scores == NULL
+            or self.root_squares == NULL or self.excluded == NULL
             or not tree_alloc(&self.tree, capacity + 2, self.ops.num_players)
         ):
             raise MemoryError("not enough memory for a search tree of this size")
+        if only is not None:
+            possible = set(observation.any_state().search_action_ids())
+            if not only or not possible.issuperset(only):
+                raise ValueError("only: must hold search actions, at least one")
+            memset(self.excluded, 1, self.ops.num_distinct_actions)
+            for action in only:
+                self.excluded[<int32_t>action] = 0
 
     def __dealloc__(self):
         tree_free(&self.tree)
@@ -109,6 +136,8 @@ cdef class Search:
         free(self.actions)
         free(self.edge_of)
         free(self.root_scores)
+        free(self.root_squares)
+        free(self.excluded)
 
     def run(self, iterations: int | None, time_ms: float | None, StopToken stop = None) -> None:
         """Grow the tree by a number of iterations, or for a time, whichever ends first; at least by one iteration."""
@@ -137,11 +166,14 @@ cdef class Search:
         cdef Tree *tree = &self.tree
         cdef uint32_t path[MAX_DEPTH]
         cdef double values[MAX_SEATS]
+        cdef int32_t winners[MAX_OUTCOMES]
         cdef uint32_t node = ROOT, edge
         cdef int depth = 0, seat, i
         cdef int32_t action, first_action = 0
         cdef bint added = False
         ops.determinize(self.ctx, self.belief, &self.rng, self.state)
+        if ops.num_outcomes:
+            ops.follow(self.ctx, self.state)
         while depth < MAX_DEPTH and ops.current_player(self.ctx, self.state) != TERMINAL_NODE:
             edge = self.select(node, &action, &added)
             if depth == 0:
@@ -162,10 +194,21 @@ cdef class Search:
             tree.edges[path[i]].visits += 1
             for seat in range(ops.num_players):
                 tree.totals[path[i] * tree.seats + seat] += values[seat]
-        if depth:
-            ops.scores(self.ctx, self.state, values)
-            for seat in range(ops.num_players):
+        for seat in range(ops.num_players):
+            self.sums.returns[seat] += values[seat]
+            if depth:
+                self.root_squares[first_action * tree.seats + seat] += values[seat] * values[seat]
+        ops.scores(self.ctx, self.state, values)
+        for seat in range(ops.num_players):
+            self.sums.scores[seat] += values[seat]
+            self.sums.squared_scores[seat] += values[seat] * values[seat]
+            if depth:
                 self.root_scores[first_action * tree.seats + seat] += values[seat]
+        if ops.num_outcomes:
+            ops.outcomes(self.ctx, self.state, winners)
+            for i in range(ops.num_outcomes):
+                if winners[i] != ABSENT:
+                    self.sums.outcomes[i][winners[i] + 1] += 1
 
     cdef uint64_t outcome_key(self) noexcept nogil:
         """What the observer is shown of the last action, and of the chance that followed it, which is played here."""
@@ -187,8 +230,14 @@ cdef class Search:
         cdef int32_t n = self.ops.search_actions(self.ctx, self.state, self.actions)
         cdef Edge *edges = tree.edges
         cdef uint32_t edge, best = NIL
-        cdef int32_t untried = 0, i, a
+        cdef int32_t untried = 0, allowed = 0, i, a
         cdef double value, best_value = -1.0
+        if node == ROOT:
+            for i in range(n):
+                if not self.excluded[self.actions[i]]:
+                    self.actions[allowed] = self.actions[i]
+                    allowed += 1
+            n = allowed
         tree.nodes[node].visits += 1
         edge = tree.nodes[node].first_edge
         while edge != NIL:
@@ -238,6 +287,22 @@ cdef class Search:
             edge = self.tree.edges[edge].next
         return result
 
+    def squared_returns(self, action_id: int) -> list[float]:
+        """Sums of squared returns by seat of a move of the root."""
+        cdef int seats = self.tree.seats, i
+        return [self.root_squares[<int32_t>action_id * seats + i] for i in range(seats)]
+
+    def root_sums(self) -> tuple[list[float], list[float], list[float], list[list[int]]]:
+        """Over all iterations: sums of returns, of scores and of squared scores by seat; and for every prize of the game
+        how often nobody and each seat won it, all 0 when it was not there."""
+        cdef int seats = self.tree.seats, i, k
+        return (
+            [self.sums.returns[i] for i in range(seats)],
+            [self.sums.scores[i] for i in range(seats)],
+            [self.sums.squared_scores[i] for i in range(seats)],
+            [[self.sums.outcomes[k][i] for i in range(seats + 1)] for k in range(self.ops.num_outcomes)],
+        )
+
     def edges(self) -> list[tuple[int, int, int, int, int, int]]:
         """The whole tree: (node, its visits, action id, visits, availability, visits of the nodes below) of every edge."""
         cdef uint32_t node, edge, child, below
@@ -262,8 +327,8 @@ cdef class Search:
         """Number of nodes and of edges."""
         return self.tree.n_nodes - 1, self.tree.n_edges - 1
 
-    def variation(self, action_id: int, length: int) -> list[str]:
-        """The most visited line that begins with a move of the root, in notation, at most `length` actions.
+    def variation(self, action_id: int, length: int) -> list[tuple[str, int]]:
+        """The most visited line that begins with a move of the root: notation and visits of at most `length` actions.
 
         The line is put into words by playing it on determinizations; it ends where none of those tried can follow it.
         """
@@ -272,9 +337,11 @@ cdef class Search:
             edge = self.tree.edges[edge].next
         # Pairs of an action and the key of the node it leads to.
         line = []
+        visits = []
         while edge != NIL and len(line) < length:
             node = self.most_visited_node(edge)
             line.append((self.tree.edges[edge].action, self.tree.nodes[node].key if node != NIL else None))
+            visits.append(self.tree.edges[edge].visits)
             edge = self.most_visited_edge(node) if node != NIL else NIL
         best: list[str] = []
         for attempt in range(PV_TRIES):
@@ -283,7 +350,7 @@ cdef class Search:
                 best = words
             if len(best) == len(line):
                 break
-        return best
+        return list(zip(best, visits))
 
     cdef uint32_t most_visited_node(self, uint32_t edge) noexcept:
         cdef uint32_t node = self.tree.edges[edge].first_node, best = node

@@ -63,6 +63,39 @@ def _check(params: SearchParams | WorldsParams) -> None:
         raise ValueError("no budget: give iterations, time_ms or both")
 
 
+# What decides how long a search takes, rather than how it searches.
+BUDGET = ("iterations", "time_ms", "threads", "memory_mb")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter of a bot that is no budget."""
+
+    name: str
+    whole: bool
+    """Whether its values are whole numbers."""
+    low: float
+    high: float
+    default: float
+    doc: str
+
+
+def settings_of(params: type[SearchParams] | type[WorldsParams]) -> tuple[Setting, ...]:
+    """The parameters that are no budget."""
+    return tuple(
+        Setting(
+            parameter.name,
+            "float" not in str(parameter.type),
+            parameter.metadata["low"],
+            parameter.metadata["high"],
+            float(parameter.default),  # type: ignore[arg-type]  # only budgets have none
+            parameter.metadata["doc"],
+        )
+        for parameter in fields(params)
+        if parameter.name not in BUDGET
+    )
+
+
 def parse_settings(
     words: list[str], params: type[SearchParams] | type[WorldsParams] = SearchParams
 ) -> dict[str, Any]:

@@ -25,6 +25,30 @@ class Alternative:
     """Points at the end of the game."""
     pv: tuple[str, ...]
     """The most visited line that begins with this move, in notation."""
+    standard_error: tuple[float, ...] = ()
+    """Of win_probability, from the spread of the results, as if they were independent. Empty when not measured."""
+    pv_visits: tuple[int, ...] = ()
+    """Visits of the moves of pv. Empty when not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Chances to win a prize that is there now; together with nobody's they add up to 1."""
+
+    name: str
+    seats: tuple[float, ...]
+    nobody: float
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The position over all iterations, whichever move they tried. Vectors are in seat order."""
+
+    win_probability: tuple[float, ...]
+    expected_score: tuple[float, ...]
+    score_spread: tuple[float, ...]
+    """Standard deviation of the points at the end of the game."""
+    outcomes: tuple[Outcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +65,12 @@ class Suggestion:
     stop_reason: str
     """"iterations", "time", "stopped", or "none" for bots that do not search."""
     warnings: tuple[str, ...] = ()
+    root: Root | None = None
+    """None for bots that do not measure it."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON, moves in notation."""
-        return {
+        answer: dict[str, Any] = {
             "action": str(self.action),
             "win_probability": list(self.win_probability),
             "expected_score": list(self.expected_score),
@@ -56,7 +82,9 @@ class Suggestion:
                     "availability": a.availability,
                     "win_probability": list(a.win_probability),
                     "expected_score": list(a.expected_score),
+                    "standard_error": list(a.standard_error),
                     "pv": list(a.pv),
+                    "pv_visits": list(a.pv_visits),
                 }
                 for a in self.alternatives
             ],
@@ -65,6 +93,16 @@ class Suggestion:
             "stop_reason": self.stop_reason,
             "warnings": list(self.warnings),
         }
+        if self.root is not None:
+            answer["root"] = {
+                "win_probability": list(self.root.win_probability),
+                "expected_score": list(self.root.expected_score),
+                "score_spread": list(self.root.score_spread),
+                "outcomes": [
+                    {"name": o.name, "seats": list(o.seats), "nobody": o.nobody} for o in self.root.outcomes
+                ],
+            }
+        return answer
 
 
 class Bot(Protocol):

@@ -3,6 +3,7 @@
 Needs none of the compiled packages.
 """
 
-from bvb.client import Client, Error, FieldViolation
+from bvb.client import Analysis, Client, Seat
+from bvb.messages import Error, FieldViolation
 
-__all__ = ["Client", "Error", "FieldViolation"]
+__all__ = ["Analysis", "Client", "Error", "FieldViolation", "Seat"]

@@ -1,122 +1,44 @@
-"""A blocking client of EngineService."""
+"""A blocking client of the service."""
 
-import json
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from queue import SimpleQueue
+from typing import Any, Self, TypeVar, Unpack
 
 import grpc
-from google.protobuf import json_format
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 
-from bvb.v1 import engine_pb2, engine_pb2_grpc, observation_pb2
+from bvb.messages import (
+    Error,
+    FieldViolation,
+    GameOptions,
+    Position,
+    SearchOptions,
+    SeatOptions,
+    budget_message,
+    channel_options,
+    game_request,
+    new_name,
+    observation_message,
+    position_fields,
+    search_request,
+    start_message,
+)
+from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2, engine_pb2_grpc
+
+__all__ = [
+    "Analysis",
+    "Client",
+    "Error",
+    "FieldViolation",
+    "GameOptions",
+    "Position",
+    "SearchOptions",
+    "Seat",
+    "SeatOptions",
+    "observation_message",
+]
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
-
-RETRIES = {
-    "methodConfig": [
-        {
-            "name": [{"service": "bvb.v1.EngineService"}],
-            "retryPolicy": {
-                "maxAttempts": 4,
-                "initialBackoff": "0.1s",
-                "maxBackoff": "1s",
-                "backoffMultiplier": 2,
-                "retryableStatusCodes": ["UNAVAILABLE"],
-            },
-        }
-    ]
-}
-
-
-class FieldViolation(NamedTuple):
-    """What is wrong with one field of a request, such as `players[1].hand_count` or `budget.time_ms`."""
-
-    field: str
-    description: str
-
-
-class Error(Exception):
-    """A call that the server did not answer with OK."""
-
-    def __init__(
-        self,
-        code: grpc.StatusCode,
-        message: str,
-        violations: tuple[FieldViolation, ...] = (),
-        reason: str = "",
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(f"{code.name}: {message}")
-        #: Status of the call.
-        self.code = code
-        #: What went wrong, for people.
-        self.message = message
-        #: Fields of the request that are wrong, when the code is INVALID_ARGUMENT.
-        self.violations = violations
-        #: Stable name of the cause, such as "NO_BUDGET" or "BUSY"; empty when the server named none.
-        self.reason = reason
-        #: Seconds after which a busy server asks to be tried again, or None.
-        self.retry_after_s = retry_after_s
-
-    @classmethod
-    def from_call(cls, call: grpc.RpcError) -> "Error":
-        """The error that a failed call (a grpc.RpcError that is a grpc.Call) describes."""
-        assert isinstance(call, grpc.Call)
-        violations: tuple[FieldViolation, ...] = ()
-        reason = ""
-        retry_after_s = None
-        try:
-            status = rpc_status.from_call(call)
-        except ValueError:  # the details contradict the status
-            status = None
-        for detail in status.details if status else ():
-            request = error_details_pb2.BadRequest()
-            info = error_details_pb2.ErrorInfo()
-            retry = error_details_pb2.RetryInfo()
-            if detail.Unpack(request):
-                violations = tuple(FieldViolation(v.field, v.description) for v in request.field_violations)
-            elif detail.Unpack(info):
-                reason = info.reason
-            elif detail.Unpack(retry):
-                retry_after_s = retry.retry_delay.ToTimedelta().total_seconds()
-        return cls(call.code(), call.details() or "", violations, reason, retry_after_s)
-
-
-class HasToDict(Protocol):
-    """A `bvb_core.Observation`, or anything else whose `to_dict` gives an observation's JSON object."""
-
-    def to_dict(self) -> Mapping[str, Any]: ...
-
-
-Position = observation_pb2.Observation | Mapping[str, Any] | str | HasToDict
-
-
-def observation_message(position: Position) -> observation_pb2.Observation:
-    """The message of a position given as message, JSON text, JSON object, or core Observation.
-
-    ValueError when the text or object has no such form.
-    """
-    if isinstance(position, observation_pb2.Observation):
-        return position
-    if isinstance(position, str):
-        position = json.loads(position)
-    fields: Any = position if isinstance(position, Mapping) else getattr(position, "to_dict", lambda: None)()
-    if not isinstance(fields, Mapping):
-        raise ValueError(f"an observation is a JSON object, not {type(position).__name__}")
-    try:
-        return json_format.ParseDict(dict(fields), observation_pb2.Observation())
-    except json_format.ParseError as error:
-        raise ValueError(f"not an observation: {error}") from None
-
-
-def _position(observation: Position, events: Iterable[str] | None) -> dict[str, Any]:
-    """The position fields of a request."""
-    message = observation_message(observation)
-    if events is None:
-        return {"observation": message}
-    return {"history": engine_pb2.History(initial_view=message, events=events)}
 
 
 class Client:
@@ -133,17 +55,10 @@ class Client:
 
     def __init__(self, address: str, *, timeout_s: float | None = None) -> None:
         self._timeout_s = timeout_s
-        options: list[tuple[str, Any]] = [
-            ("grpc.service_config", json.dumps(RETRIES)),
-            # A retry needs a connection that is tried again as soon.
-            ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 100),
-            ("grpc.max_reconnect_backoff_ms", 1000),
-        ]
-        if address.startswith(("localhost:", "127.", "[::1]:")):
-            options.append(("grpc.enable_http_proxy", 0))
-        self._channel = grpc.insecure_channel(address, options)
+        self._caller = (("bvb-caller", new_name()),)
+        self._channel = grpc.insecure_channel(address, channel_options(address))
         self._stub = engine_pb2_grpc.EngineServiceStub(self._channel)
+        self._bots = bot_pb2_grpc.BotServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -156,43 +71,85 @@ class Client:
         self._channel.close()
 
     def suggest_move(
+        self, observation: Position, *, timeout_s: float | None = None, **options: Unpack[SearchOptions]
+    ) -> engine_pb2.SuggestMoveResponse:
+        """The best move for the seat to move. The options are those of SearchOptions; a budget is needed."""
+        return self._call(self._stub.SuggestMove, search_request(observation, **options), timeout_s)
+
+    def analyze(
         self,
         observation: Position,
         *,
-        iterations: int = 0,
-        time_ms: int = 0,
-        seed: int | None = None,
-        threads: int = 1,
-        multi_pv: int = 0,
-        events: Iterable[str] | None = None,
+        interval_ms: int = 0,
         timeout_s: float | None = None,
-    ) -> engine_pb2.SuggestMoveResponse:
-        """The best move for the seat to move.
+        **options: Unpack[SearchOptions],
+    ) -> "Analysis":
+        """A search to look at while it runs: an iterator over its results, the last of which is the final one.
 
-        With `events`, the lines that the seat was shown since, `observation` is the seat's view at an earlier moment.
+            with client.analyze(observation, time_ms=5000, interval_ms=500) as analysis:
+                for update in analysis:
+                    print(update.result.iterations, update.result.action.notation)
+                    if update.result.win_probability[0] > 0.9:
+                        analysis.stop()
 
-        At least one of `iterations` (simulated games) and `time_ms` (milliseconds) is needed.
-        `seed` is 0 to 2**32 - 1, None for a random one. `multi_pv` limits the alternatives, 0 for all.
+        `interval_ms` is the time between results, 0 for the server's default.
         """
-        request = engine_pb2.SuggestMoveRequest(
-            **_position(observation, events),
-            budget=engine_pb2.Budget(iterations=iterations, time_ms=time_ms),
-            seed=seed,
-            threads=threads,
-            multi_pv=multi_pv,
+        name = new_name()
+        request = engine_pb2.AnalyzeRequest(
+            search=search_request(observation, **options), interval_ms=interval_ms, query_id=name
         )
-        return self._call(self._stub.SuggestMove, request, timeout_s)
+        call = self._stub.Analyze(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+        return Analysis(call, lambda: self._stop(name))
+
+    def analyze_game(
+        self, record: str | Mapping[str, Any], *, timeout_s: float | None = None, **options: Unpack[GameOptions]
+    ) -> Iterator[engine_pb2.AnalyzeGameResponse]:
+        """Go through a record (its JSON text or object): a review of every move, then a summary.
+
+        The options are those of GameOptions; a budget is needed. The call is cancelled when the iterator is closed.
+        """
+        request = game_request(record, **options)
+        call: Any = self._stub.AnalyzeGame(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise Error.from_call(error) from None
+        finally:
+            call.cancel()
+
+    def play_seat(self, initial_view: Position | None = None, **options: Unpack[SeatOptions]) -> "Seat":
+        """A bot in one seat of a game that is played here.
+
+            with client.play_seat(view, iterations=1000, seed=1) as seat:
+                seat.events(["draw 2 = arm", "provoke sea"])    # what the seat was shown since
+                move = seat.move().action.notation              # when it is its turn
+
+        Without an `initial_view`, the seat has to be told by `observe` what it knows. The options are those of
+        SeatOptions; a budget here is for all moves that are asked for without one.
+        """
+        return Seat(self._bots, start_message(initial_view, **options))
+
+    def resume_seat(self, token: str) -> "Seat":
+        """A seat whose stream was dropped, by its `token`. Lines after its `known_events` have to be told."""
+        return Seat(self._bots, bot_pb2.SeatStart(resume_token=token))
 
     def list_legal_moves(
         self, observation: Position, *, events: Iterable[str] | None = None, timeout_s: float | None = None
     ) -> engine_pb2.ListLegalMovesResponse:
         """All legal moves of the seat to move, sorted by notation; `events` as in suggest_move."""
-        request = engine_pb2.ListLegalMovesRequest(**_position(observation, events))
+        request = engine_pb2.ListLegalMovesRequest(**position_fields(observation, events))
         return self._call(self._stub.ListLegalMoves, request, timeout_s)
 
     def engine_info(self, *, timeout_s: float | None = None) -> engine_pb2.GetEngineInfoResponse:
-        """The server's version, decks and limits."""
+        """The server's version, decks, limits and bots."""
         return self._call(self._stub.GetEngineInfo, engine_pb2.GetEngineInfoRequest(), timeout_s)
+
+    def _stop(self, query_id: str) -> bool:
+        request = engine_pb2.StopAnalysisRequest(query_id=query_id)
+        return self._call(self._stub.StopAnalysis, request, None).stopped
+
+    def _deadline(self, timeout_s: float | None) -> float | None:
+        return self._timeout_s if timeout_s is None else timeout_s
 
     def _call(
         self,
@@ -201,6 +158,114 @@ class Client:
         timeout_s: float | None,
     ) -> Response:
         try:
-            return method(request, timeout=self._timeout_s if timeout_s is None else timeout_s)
+            return method(request, timeout=self._deadline(timeout_s), metadata=self._caller)
         except grpc.RpcError as error:
             raise Error.from_call(error) from None
+
+
+class Analysis:
+    """A running analysis: iterate over it for its results. Leaving its context cancels what still runs."""
+
+    def __init__(self, call: Any, stop: Callable[[], bool]) -> None:
+        self._call = call
+        self._stop = stop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+    def __iter__(self) -> Iterator[engine_pb2.AnalyzeResponse]:
+        return self
+
+    def __next__(self) -> engine_pb2.AnalyzeResponse:
+        try:
+            update: engine_pb2.AnalyzeResponse = next(self._call)
+        except grpc.RpcError as error:
+            raise Error.from_call(error) from None
+        return update
+
+    def result(self) -> engine_pb2.SuggestMoveResponse:
+        """The final result, waited for."""
+        for update in self:
+            if update.final:
+                return update.result
+        raise ValueError("the final result was taken before")
+
+    def stop(self) -> bool:
+        """Have the analysis end with what it has found; its final result is still to come. False when it had ended."""
+        return self._stop()
+
+    def cancel(self) -> None:
+        """End the analysis without a final result."""
+        self._call.cancel()
+
+
+class Seat:
+    """A bot in a seat. Leaving its context gives the seat up; with `token` it can be taken up again for a while."""
+
+    def __init__(self, stub: bot_pb2_grpc.BotServiceStub, start: bot_pb2.SeatStart) -> None:
+        self._requests: SimpleQueue[bot_pb2.PlaySeatRequest | None] = SimpleQueue()
+        self._requests.put(bot_pb2.PlaySeatRequest(start=start))
+        self._call: Any = stub.PlaySeat(iter(self._requests.get, None))
+        ready = self._next().ready
+        #: By which Client.resume_seat takes the seat up again.
+        self.token = ready.resume_token
+        #: Number of event lines that the bot had when this stream began.
+        self.known_events = ready.events
+        #: The seed that the bot uses.
+        self.seed = ready.seed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def events(self, lines: Iterable[str], *, first: int | None = None) -> None:
+        """What the seat was shown. `first` is the number of lines before these: what the bot has already is skipped."""
+        self._requests.put(bot_pb2.PlaySeatRequest(events=bot_pb2.SeatEvents(lines=lines, first=first)))
+
+    def observe(self, observation: Position) -> None:
+        """All that the seat knows now."""
+        self._requests.put(bot_pb2.PlaySeatRequest(observation=observation_message(observation)))
+
+    def move(
+        self,
+        *,
+        iterations: int = 0,
+        time_ms: int = 0,
+        clock_ms: int | None = None,
+        increment_ms: int = 0,
+        request_id: str = "",
+        on_thinking: Callable[[engine_pb2.SuggestMoveResponse], None] | None = None,
+    ) -> bot_pb2.SeatMove:
+        """The bot's move, waited for; without a budget, by the one of play_seat. `on_thinking` gets partial results."""
+        given = iterations or time_ms or clock_ms is not None
+        budget = budget_message(iterations, time_ms, clock_ms, increment_ms) if given else None
+        request = bot_pb2.MoveRequest(budget=budget, request_id=request_id)
+        self._requests.put(bot_pb2.PlaySeatRequest(move=request))
+        while True:
+            response = self._next()
+            if response.HasField("move"):
+                return response.move
+            if on_thinking is not None:
+                on_thinking(response.thinking.result)
+
+    def stop(self) -> None:
+        """From another thread: have the bot move now."""
+        self._requests.put(bot_pb2.PlaySeatRequest(stop=bot_pb2.StopThinking()))
+
+    def close(self) -> None:
+        """Give the seat up."""
+        self._requests.put(None)
+        self._call.cancel()
+
+    def _next(self) -> bot_pb2.PlaySeatResponse:
+        try:
+            response: bot_pb2.PlaySeatResponse = next(self._call)
+        except grpc.RpcError as error:
+            self._requests.put(None)
+            raise Error.from_call(error) from None
+        return response

@@ -11,14 +11,20 @@ from bvb_core.rng cimport Rng
 
 
 cdef enum:
-    ABI_VERSION = 1
+    ABI_VERSION = 2
     MAX_SEATS = 8
+    MAX_OUTCOMES = 8
     SPECTATOR = -1         # an observer who holds no seat
 
 # What current_player gives besides a seat.
 cdef enum:  # Sentinel
     CHANCE_NODE = -1
     TERMINAL_NODE = -4
+
+# What outcomes gives besides a seat.
+cdef enum:  # Outcome
+    NOBODY = -1
+    ABSENT = -2
 
 
 cdef struct GameOps:
@@ -30,6 +36,7 @@ cdef struct GameOps:
     size_t belief_size
     int32_t num_distinct_actions   # ids are 0 to this - 1
     int32_t max_legal_actions      # room that the two action lists need
+    int32_t num_outcomes           # prizes whose winners an analysis counts, at most MAX_OUTCOMES; 0: none
 
     # A new game from the chance of `rng`.
     void (*initial_state)(const void *ctx, Rng *rng, void *state) noexcept nogil
@@ -50,6 +57,10 @@ cdef struct GameOps:
     void (*returns)(const void *ctx, const void *state, double *shares) noexcept nogil
     # Points as the game stands, one a seat.
     void (*scores)(const void *ctx, const void *state, double *points) noexcept nogil
+    # From here on the state keeps in mind who wins each prize that is there now. Changes nothing else.
+    void (*follow)(const void *ctx, void *state) noexcept nogil
+    # At the end: the seat that won each prize, NOBODY, or ABSENT when it was not there.
+    void (*outcomes)(const void *ctx, const void *state, int32_t *seats) noexcept nogil
     # A uniformly random one of the legal actions.
     int32_t (*random_action)(const void *ctx, const void *state, Rng *rng) noexcept nogil
     # Play uniformly random legal actions (and chance) to the end of the game; returns the number of actions.

@@ -73,6 +73,8 @@ cdef class Game:
             )
         if not 1 <= self.ops.num_players <= MAX_SEATS:
             raise ImportError(f"{type(self).__name__} has {self.ops.num_players} players, 1 to {MAX_SEATS} are possible")
+        if not 0 <= self.ops.num_outcomes <= MAX_OUTCOMES:
+            raise ImportError(f"{type(self).__name__} has {self.ops.num_outcomes} prizes, 0 to {MAX_OUTCOMES} are possible")
         return 0
 
     @property
@@ -87,6 +89,11 @@ cdef class Game:
     @property
     def max_legal_actions(self) -> int:
         return self.ops.max_legal_actions
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """Names of the prizes whose winners an analysis counts."""
+        return ()
 
     def check_id(self, action_id: int) -> None:
         """Raises ValueError for a number that is no action id."""
@@ -221,6 +228,25 @@ cdef class State:
         with nogil:
             n = self.game.ops.playout(self.game.ctx, self.data, &rng)
         return n
+
+    def follow(self) -> None:
+        """From here on keep in mind who wins each prize that is there now (see outcomes). Changes nothing else."""
+        if self.game.ops.num_outcomes:
+            self.game.ops.follow(self.game.ctx, self.data)
+
+    def outcomes(self) -> dict[str, int | None]:
+        """Of a followed game that is over: the seat that won each prize, None for nobody, by name.
+
+        Prizes that were not there when `follow` was called are left out.
+        """
+        cdef int32_t seats[MAX_OUTCOMES]
+        if not self.game.ops.num_outcomes:
+            return {}
+        self.game.ops.outcomes(self.game.ctx, self.data, seats)
+        return {
+            name: None if seats[i] == NOBODY else seats[i]
+            for i, name in enumerate(self.game.outcome_names) if seats[i] != ABSENT
+        }
 
     def event_key(self, seat: int | None) -> int:
         """64-bit key of what the last action showed to a seat, or to a spectator (None)."""

@@ -12,7 +12,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 import bvb_core
-from bvb.v1 import engine_pb2, engine_pb2_grpc
+from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2, engine_pb2_grpc
+from server.bot_service import BotService
 from server.engine import Engine, Limits
 from server.engine_service import EngineService
 from server.guard import Guard
@@ -20,7 +21,10 @@ from server.pool import SearchPool
 
 log = logging.getLogger(__name__)
 
-SERVICES = (engine_pb2.DESCRIPTOR.services_by_name["EngineService"].full_name,)
+SERVICES = (
+    engine_pb2.DESCRIPTOR.services_by_name["EngineService"].full_name,
+    bot_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
+)
 REFLECTED = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
 
 
@@ -71,9 +75,11 @@ class App:
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
             ],
         )
-        engine_pb2_grpc.add_EngineServiceServicer_to_server(
-            EngineService(Engine(config.decks, config.limits), self.pool), self._server
-        )
+        engine = Engine(config.decks, config.limits)
+        self.engine_service = EngineService(engine, self.pool)
+        engine_pb2_grpc.add_EngineServiceServicer_to_server(self.engine_service, self._server)
+        self.bot_service = BotService(engine, self.pool)
+        bot_pb2_grpc.add_BotServiceServicer_to_server(self.bot_service, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         reflection.enable_server_reflection(REFLECTED, self._server)
 
@@ -96,6 +102,7 @@ class App:
         await self.health.enter_graceful_shutdown()
         await asyncio.sleep(self._config.drain_s)
         self.pool.close()
+        await self.bot_service.close()
         await self._server.stop(self._config.grace_s)
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import IO, Any
 
@@ -17,7 +18,7 @@ import ai
 import bvb
 import bvb_core
 from bvb.v1 import engine_pb2, observation_pb2
-from server import app, bench, cli_arena, convert
+from server import app, bench, cli_analyze, cli_arena, convert
 from server.cli_export import export
 from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
@@ -305,11 +306,8 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
 @deck_option
 def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb_core.Deck | None) -> None:
     """What one seat knows at one moment of the game in RECORD, as JSON."""
-    chosen = next((found for number, found in enumerate(read_records(record)) if number == game), None)
-    if chosen is None:
-        raise click.ClickException(f"{record.name}: there is no game {game}")
     try:
-        state = bvb_core.State.from_record(chosen, after=after, deck=deck)
+        state = bvb_core.State.from_record(pick(record, game), after=after, deck=deck)
     except bvb_core.RecordError as error:
         raise click.ClickException(f"{record.name}: game {game}: {error}") from None
     if seat is None:
@@ -319,6 +317,80 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
     if seat >= state.rules["players"]:
         raise click.ClickException(f"there is no seat {seat} in a game of {state.rules['players']} players")
     click.echo(state.observation(seat).to_json())
+
+
+@main.command(
+    epilog=example(
+        "bvb analyze game.jsonl --iterations 2000 --plot game.svg", "bvb analyze game.jsonl --seat 0 --time-ms 100"
+    )
+)
+@click.argument("record", type=click.File("r", encoding="utf-8"))
+@click.option(
+    "--game", type=click.IntRange(0), default=0, show_default=True, help="Which game of the file, from 0."
+)
+@click.option("--iterations", type=click.IntRange(1, LARGEST["iterations"]), help="Simulated games a move.")
+@click.option(
+    "--time-ms", type=click.IntRange(1, LARGEST["time_ms"]), help="Milliseconds a move; 200 without any limit."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, LARGEST["threads"]), default=1, show_default=True, help="Search threads."
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed; equal seeds and iterations, equal reviews.")
+@click.option("--seat", "seats", type=click.IntRange(0), multiple=True, help="Whose moves; may be given more than once.")
+@click.option("--first", type=click.IntRange(0), default=0, help="First action to review, from 0.")
+@click.option("--count", type=click.IntRange(1), help="Number of actions to review; to the end when left out.")
+@click.option("--marks", type=click.IntRange(1), default=5, show_default=True, help="Number of moves to mark.")
+@click.option("--plot", "plot_file", type=click.Path(dir_okay=False), help="Write the win probabilities as SVG.")
+@click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the reviews as JSON.")
+@deck_option
+def analyze(
+    record: IO[str],
+    game: int,
+    iterations: int | None,
+    time_ms: int | None,
+    threads: int,
+    seed: int | None,
+    seats: tuple[int, ...],
+    first: int,
+    count: int | None,
+    marks: int,
+    plot_file: str | None,
+    server: str | None,
+    as_json: bool,
+    deck: bvb_core.Deck | None,
+) -> None:
+    """Go through the game in RECORD: what each move was worth, and which lost most.
+
+    Every move is judged by what its seat knew.
+    """
+    if server and deck:
+        raise click.UsageError("--deck is for searching here; a server has its own decks")
+    if iterations is None and time_ms is None:
+        time_ms = 200
+    options = {
+        "iterations": iterations or 0,
+        "time_ms": time_ms or 0,
+        "seed": seed,
+        "threads": threads,
+        "seats": seats,
+        "first": first,
+        "count": count or 0,
+        "marks": marks,
+    }
+    text = json.dumps({key: value for key, value in pick(record, game).items() if key != "legal"})
+    try:
+        reviews, summary = cli_analyze.reviews(text, server, deck, options)
+    except (ServiceError, bvb.Error) as error:
+        raise click.ClickException(f"{record.name}: {error.message}") from None
+    click.echo(cli_analyze.to_json(reviews, summary) if as_json else cli_analyze.table(reviews, summary))
+    if plot_file is not None:
+        try:
+            Path(plot_file).write_text(cli_analyze.picture(reviews, summary), encoding="utf-8")
+        except ValueError as error:
+            raise click.ClickException(f"{plot_file}: {error}") from None
+        except OSError as error:
+            raise click.ClickException(f"{plot_file}: {error.strerror}") from None
 
 
 @main.command(name="bench", epilog=example("bvb bench --json > figures.json"))
@@ -332,6 +404,14 @@ def run_bench(as_json: bool) -> None:
 main.add_command(cli_arena.command)
 main.add_command(play)
 main.add_command(export)
+
+
+def pick(file: IO[str], game: int) -> dict[str, Any]:
+    """The record number `game` of a file."""
+    chosen = next((found for number, found in enumerate(read_records(file)) if number == game), None)
+    if chosen is None:
+        raise click.ClickException(f"{file.name}: there is no game {game}")
+    return chosen
 
 
 def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:

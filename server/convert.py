@@ -7,6 +7,8 @@ from google.protobuf import json_format
 
 import ai
 import bvb_core
+from ai.bots import BotKind
+from ai.params import settings_of
 from bvb.v1 import action_pb2, deck_pb2, engine_pb2, observation_pb2
 from server.errors import invalid
 
@@ -66,15 +68,50 @@ def suggestion_to_proto(suggestion: ai.Suggestion, seed: int) -> engine_pb2.Sugg
                 availability=alternative.availability,
                 win_probability=alternative.win_probability,
                 expected_score=alternative.expected_score,
-                pv=[str(line) for line in alternative.pv],
+                pv=alternative.pv,
+                standard_error=alternative.standard_error,
+                pv_visits=alternative.pv_visits,
+                order=order,
             )
-            for alternative in suggestion.alternatives
+            for order, alternative in enumerate(suggestion.alternatives)
         ],
         iterations=suggestion.iterations,
         elapsed_ms=round(suggestion.elapsed_ms),
         stop_reason=engine_pb2.StopReason.Value(f"STOP_REASON_{suggestion.stop_reason.upper()}"),
         warnings=suggestion.warnings,
         seed=seed,
+        root=None if suggestion.root is None else root_to_proto(suggestion.root),
+    )
+
+
+def root_to_proto(root: ai.Root) -> engine_pb2.RootSummary:
+    return engine_pb2.RootSummary(
+        win_probability=root.win_probability,
+        expected_score=root.expected_score,
+        score_spread=root.score_spread,
+        armies=[
+            engine_pb2.ArmyOutcome(type=army.name, eaten_by=army.seats, eaten_by_nobody=army.nobody)
+            for army in root.outcomes
+        ],
+    )
+
+
+def bot_to_proto(name: str, kind: BotKind) -> engine_pb2.BotInfo:
+    return engine_pb2.BotInfo(
+        name=name,
+        description=kind.description,
+        searches=kind.params is not None,
+        settings=[
+            engine_pb2.SettingInfo(
+                name=setting.name,
+                type=engine_pb2.SETTING_TYPE_INT if setting.whole else engine_pb2.SETTING_TYPE_DOUBLE,
+                min=setting.low,
+                max=setting.high,
+                default=setting.default,
+                description=setting.doc,
+            )
+            for setting in (() if kind.params is None else settings_of(kind.params))
+        ],
     )
 
 
@@ -92,10 +129,21 @@ def suggestion_to_dict(response: engine_pb2.SuggestMoveResponse) -> dict[str, ob
                 "availability": alternative.availability,
                 "win_probability": list(alternative.win_probability),
                 "expected_score": list(alternative.expected_score),
+                "standard_error": list(alternative.standard_error),
                 "pv": list(alternative.pv),
+                "pv_visits": list(alternative.pv_visits),
             }
             for alternative in response.alternatives
         ],
+        "root": {
+            "win_probability": list(response.root.win_probability),
+            "expected_score": list(response.root.expected_score),
+            "score_spread": list(response.root.score_spread),
+            "armies": [
+                {"type": army.type, "eaten_by": list(army.eaten_by), "eaten_by_nobody": army.eaten_by_nobody}
+                for army in response.root.armies
+            ],
+        },
         "iterations": response.iterations,
         "elapsed_ms": response.elapsed_ms,
         "stop_reason": engine_pb2.StopReason.Name(response.stop_reason).removeprefix("STOP_REASON_").lower(),

@@ -2,18 +2,26 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 
 import ai
 import bvb_core
-from ai.params import SearchParams
+from ai.bots import BOTS, IsmctsBot
+from ai.clock import time_for_move
+from ai.params import SearchParams, settings_of
 from bvb.v1 import engine_pb2
 from server import convert
 from server.errors import invalid
 
 INT32_MAX = 2**31 - 1
+DEFAULT_BOT = "ismcts"
+# Of an analysis in milliseconds: between partial results, and until the first one.
+INTERVAL = (20, 60_000)
+DEFAULT_INTERVAL_MS = 250
+FIRST_INTERVAL_MS = 20
+MAX_QUERY_ID = 100
 # The largest values that a search takes.
 LARGEST = {parameter.name: int(parameter.metadata["high"]) for parameter in fields(SearchParams)}
 
@@ -46,6 +54,33 @@ class Search:
     seed: int
     threads: int
     multi_pv: int
+    bot: str = DEFAULT_BOT
+    settings: str = ""
+    """As in the name of a bot: ":key=value" for each."""
+    only: tuple[bvb_core.Action, ...] | None = None
+    """The moves to look at; None: all."""
+
+    def make_bot(self, time_ms: float) -> ai.Bot:
+        """The bot, with its budget of iterations and this one of time."""
+        spec = self.bot + self.settings
+        params = BOTS[self.bot].params
+        if params is not None:
+            spec += f":time_ms={time_ms}"
+            if params is SearchParams:
+                spec += f":threads={self.threads}"
+            if self.iterations:
+                spec += f":iterations={self.iterations}"
+        return ai.make_bot(spec, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A valid AnalyzeRequest."""
+
+    search: Search
+    interval_ms: int
+    query_id: str
+    """Empty when the caller gave none."""
 
 
 class Engine:
@@ -64,54 +99,102 @@ class Engine:
         )
 
     def info(self) -> engine_pb2.GetEngineInfoResponse:
+        names = sorted(BOTS, key=lambda name: name != DEFAULT_BOT)
         return engine_pb2.GetEngineInfoResponse(
             version=version("bvb-engine"),
             decks=[convert.deck_to_proto(deck) for deck in self.decks.values()],
             limits=self.limits.to_proto(),
             min_players=bvb_core.MIN_PLAYERS,
             max_players=bvb_core.MAX_PLAYERS,
+            bots=[convert.bot_to_proto(name, BOTS[name]) for name in names],
         )
 
     def check(self, request: engine_pb2.SuggestMoveRequest) -> Search:
         """The search that a request asks for; a ServiceError names what is wrong with it."""
-        observation = self._position(request)
-        budget = request.budget
-        for field, value, limit in (
-            ("budget.iterations", budget.iterations, self.limits.iterations),
-            ("budget.time_ms", budget.time_ms, self.limits.time_ms),
-            ("threads", request.threads, self.limits.threads),
-            ("multi_pv", request.multi_pv, INT32_MAX),
-        ):
-            if value < 0:
-                raise invalid(field, f"{value} is negative", "OUT_OF_RANGE")
-            if value > limit:
-                raise invalid(field, f"{value} is more than the limit of {limit}", "OUT_OF_RANGE")
-        if not budget.iterations and not budget.time_ms:
-            raise invalid("budget", "set iterations, time_ms or both to say how long to search", "NO_BUDGET")
+        self.check_bot(request)
+        return self.check_search(self._position(request), request)
+
+    def check_bot(self, request: engine_pb2.SuggestMoveRequest) -> None:
+        """Raises a ServiceError naming what is wrong with a request, apart from its position and budget."""
+        bot = request.bot or DEFAULT_BOT
+        if bot not in BOTS:
+            raise invalid("bot", f"there is no bot {bot!r:.60}; there are {', '.join(BOTS)}", "UNKNOWN_BOT")
+        self._check_numbers(request)
+        _settings(bot, request)
+
+    def check_search(self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest) -> Search:
+        """The search of a position that a request asks for, whose own position is not looked at."""
+        self.check_bot(request)
+        _require_turn(observation)
+        bot = request.bot or DEFAULT_BOT
+        time_ms = request.budget.time_ms
+        if request.budget.HasField("clock"):
+            clock = request.budget.clock
+            share = max(1, int(time_for_move(observation, clock.remaining_ms, clock.increment_ms)))
+            time_ms = min(share, time_ms) if time_ms else share
+        if BOTS[bot].params is not None and not request.budget.iterations and not time_ms:
+            raise invalid(
+                "budget", "set iterations, time_ms, clock or several to say how long to search", "NO_BUDGET"
+            )
         return Search(
             observation,
-            budget.iterations,
-            budget.time_ms,
+            request.budget.iterations,
+            time_ms,
             request.seed if request.HasField("seed") else secrets.randbits(32),
             request.threads or 1,
             request.multi_pv,
+            bot,
+            _settings(bot, request),
+            _only(bot, observation, request),
+        )
+
+    def check_analysis(self, request: engine_pb2.AnalyzeRequest) -> Analysis:
+        """The analysis that a request asks for; a ServiceError names what is wrong with it."""
+        low, high = INTERVAL
+        if request.interval_ms and not low <= request.interval_ms <= high:
+            raise invalid("interval_ms", f"must be {low} to {high}, not {request.interval_ms}", "OUT_OF_RANGE")
+        if len(request.query_id) > MAX_QUERY_ID:
+            raise invalid("query_id", f"is longer than {MAX_QUERY_ID} characters", "OUT_OF_RANGE")
+        if not request.HasField("search"):
+            raise invalid("search", "is missing", "NO_OBSERVATION")
+        return Analysis(
+            self.check(request.search), request.interval_ms or DEFAULT_INTERVAL_MS, request.query_id
         )
 
     def search(
-        self, search: Search, stop: ai.StopToken, deadline: float | None = None
+        self,
+        search: Search,
+        stop: ai.StopToken,
+        deadline: float | None = None,
+        interval_ms: int = 0,
+        report: Callable[[engine_pb2.SuggestMoveResponse], None] | None = None,
+        bot: ai.Bot | None = None,
     ) -> engine_pb2.SuggestMoveResponse:
         """The answer when the budget is used up, the token is stopped, or just before `deadline`,
-        a time of time.monotonic()."""
+        a time of time.monotonic().
+
+        On the way, `report` gets the result so far about every `interval_ms`, from bots that can tell it. `bot`: one that
+        has played before, in place of a new one.
+        """
         time_ms = min(search.time_ms or self.limits.time_ms, self.limits.time_ms)
         if deadline is not None:
             left_ms = int(1000 * (deadline - time.monotonic()))
             reserve_ms = min(max(50, left_ms // 10), 1000)  # for the way back
             time_ms = max(1, min(time_ms, left_ms - reserve_ms))
-        spec = f"ismcts:time_ms={time_ms}:threads={search.threads}"
-        if search.iterations:
-            spec += f":iterations={search.iterations}"
-        bot = ai.make_bot(spec, seed=search.seed)
-        suggestion = bot.suggest(search.observation, multi_pv=search.multi_pv or None, stop=stop)
+        bot = bot or search.make_bot(time_ms)
+        multi_pv = search.multi_pv or None
+        if isinstance(bot, IsmctsBot):
+            analysis = bot.analysis(search.observation, search.only)
+            ended = analysis.run(FIRST_INTERVAL_MS if report else None, stop)
+            while not ended:
+                if report is not None:
+                    partial = convert.suggestion_to_proto(analysis.report(multi_pv), search.seed)
+                    partial.ClearField("stop_reason")
+                    report(partial)
+                ended = analysis.run(interval_ms, stop)
+            suggestion = analysis.report(multi_pv)
+        else:
+            suggestion = bot.suggest(search.observation, multi_pv=multi_pv, stop=stop)
         response = convert.suggestion_to_proto(suggestion, search.seed)
         if response.stop_reason == engine_pb2.STOP_REASON_TIME and time_ms != search.time_ms:
             response.warnings.append(
@@ -119,6 +202,23 @@ class Engine:
                 "by the deadline of the call or the limit of the server"
             )
         return response
+
+    def _check_numbers(self, request: engine_pb2.SuggestMoveRequest) -> None:
+        budget = request.budget
+        for field, value, limit in (
+            ("budget.iterations", budget.iterations, self.limits.iterations),
+            ("budget.time_ms", budget.time_ms, self.limits.time_ms),
+            ("budget.clock.remaining_ms", budget.clock.remaining_ms, INT32_MAX),
+            ("budget.clock.increment_ms", budget.clock.increment_ms, INT32_MAX),
+            ("threads", request.threads, self.limits.threads),
+            ("multi_pv", request.multi_pv, INT32_MAX),
+        ):
+            if value < 0:
+                raise invalid(field, f"{value} is negative", "OUT_OF_RANGE")
+            if value > limit:
+                raise invalid(field, f"{value} is more than the limit of {limit}", "OUT_OF_RANGE")
+        if budget.HasField("clock") and not budget.clock.remaining_ms:
+            raise invalid("budget.clock.remaining_ms", "must be 1 or more", "OUT_OF_RANGE")
 
     def _position(
         self, request: engine_pb2.SuggestMoveRequest | engine_pb2.ListLegalMovesRequest
@@ -128,19 +228,69 @@ class Engine:
         if given == (False, False):
             raise invalid("observation", "is missing, and so is history", "NO_OBSERVATION")
         if given == (True, True):
-            raise invalid("history", "give either observation or history, not both", "TWO_POSITIONS", ("observation",))
+            raise invalid(
+                "history",
+                "give either observation or history, not both",
+                "TWO_POSITIONS",
+                ("observation",),
+            )
         if request.HasField("history"):
             observation = convert.observation_from_history(request.history, self.decks)
         else:
             observation = convert.observation_from_proto(request.observation, self.decks)
-        if observation.current_player == bvb_core.TERMINAL:
-            raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
-        if observation.seat is None:
-            raise invalid("seat", "is missing; a spectator has no move", "WRONG_SEAT")
-        if observation.seat != observation.current_player:
-            raise invalid(
-                "seat",
-                f"seat {observation.seat} is not to move, seat {observation.current_player} is",
-                "WRONG_SEAT",
-            )
+        _require_turn(observation)
         return observation
+
+
+def _require_turn(observation: bvb_core.Observation) -> None:
+    if observation.current_player == bvb_core.TERMINAL:
+        raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
+    if observation.seat is None:
+        raise invalid("seat", "is missing; a spectator has no move", "WRONG_SEAT")
+    if observation.seat != observation.current_player:
+        raise invalid(
+            "seat",
+            f"seat {observation.seat} is not to move, seat {observation.current_player} is",
+            "WRONG_SEAT",
+        )
+
+
+def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
+    """The settings of a request as in the name of a bot."""
+    params = BOTS[bot].params
+    known = {} if params is None else {setting.name: setting for setting in settings_of(params)}
+    words: dict[str, str] = {}
+    for i, given in enumerate(request.settings):
+        setting = known.get(given.name)
+        if setting is None:
+            there = f"there are {', '.join(known)}" if known else "it has none"
+            raise invalid(f"settings[{i}].name", f"{bot} has no setting {given.name!r:.60}; {there}", "UNKNOWN_SETTING")
+        if given.name in words:
+            raise invalid(f"settings[{i}].name", f"{given.name} stands twice", "UNKNOWN_SETTING")
+        field = "int_value" if setting.whole else "double_value"
+        if given.WhichOneof("value") != field:
+            raise invalid(f"settings[{i}].{field}", f"is missing; it is the type of {given.name}", "WRONG_TYPE")
+        value = getattr(given, field)
+        if not setting.low <= value <= setting.high:
+            raise invalid(f"settings[{i}].{field}", f"must be {setting.low} to {setting.high}, not {value}", "OUT_OF_RANGE")
+        words[given.name] = f":{given.name}={value!r}"
+    return "".join(words.values())
+
+
+def _only(
+    bot: str, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest
+) -> tuple[bvb_core.Action, ...] | None:
+    """The moves that a request lets the bot look at; None: all."""
+    if not request.allow_moves and not request.avoid_moves:
+        return None
+    legal = {str(action): action for action in observation.legal_actions()}
+    for name, moves in (("allow_moves", request.allow_moves), ("avoid_moves", request.avoid_moves)):
+        if moves and BOTS[bot].params is not SearchParams:
+            raise invalid(name, f"{bot} cannot be told which moves to look at", "NOT_SUPPORTED")
+        for i, move in enumerate(moves):
+            if move not in legal:
+                raise invalid(f"{name}[{i}]", observation.any_state().why_illegal(move), "ILLEGAL_MOVE")
+    left = set(request.allow_moves or legal).difference(request.avoid_moves)
+    if not left:
+        raise invalid("avoid_moves", "leaves no move to look at", "NO_MOVE_LEFT")
+    return tuple(action for text, action in legal.items() if text in left)

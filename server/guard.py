@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import grpc
@@ -19,7 +20,7 @@ Response = TypeVar("Response")
 
 class Guard(grpc.aio.ServerInterceptor):
     """Turns ServiceErrors into their statuses, undecodable requests into INVALID_ARGUMENT, and anything
-    unforeseen into INTERNAL, with the details in the log only."""
+    unforeseen into INTERNAL, with the details in the log only. Methods that answer a stream are async generators."""
 
     async def intercept_service(
         self,
@@ -29,10 +30,14 @@ class Guard(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "grpc.RpcMethodHandler[Request, Response] | None":
         handler = await continuation(handler_call_details)
-        if handler is None or handler.unary_unary is None:
+        if handler is None:
             return handler
-        answer: Any = handler.unary_unary  # a coroutine function here, which the type stubs do not know
+        # Coroutine functions and async generators here, which the type stubs do not know.
+        answer: Any = handler.unary_unary or handler.unary_stream or handler.stream_stream
         parse: Any = handler.request_deserializer
+        method = handler_call_details.method
+        if handler.response_streaming and not is_ours(answer):
+            return handler
 
         def deserialize(data: bytes) -> Any:
             try:
@@ -40,24 +45,59 @@ class Guard(grpc.aio.ServerInterceptor):
             except DecodeError as error:
                 return error  # raised here, it would reach the client as UNKNOWN
 
-        async def guarded(request: Any, context: Any) -> Any:
+        async def one(request: Any, context: Any) -> Any:
             try:
-                if isinstance(request, DecodeError):
-                    raise errors.malformed()
-                return await answer(request, context)
-            except grpc.aio.AbortError:
-                raise
-            except errors.ServiceError as error:
-                await error.abort(context)
-            except asyncio.CancelledError:
-                if context.cancelled():
-                    raise
-                await errors.shutting_down().abort(context)  # left alone, it would hang the client
-            except Exception:
-                incident = secrets.token_hex(4)
-                log.exception("incident %s in %s", incident, handler_call_details.method)
-                await errors.internal(incident).abort(context)
+                return await answer(checked(request), context)
+            except BaseException as error:
+                await fail(error, context, method)
 
-        return grpc.unary_unary_rpc_method_handler(
-            guarded, request_deserializer=deserialize, response_serializer=handler.response_serializer
+        async def many(request: Any, context: Any) -> Any:
+            try:
+                asked = checked_all(request) if handler.request_streaming else checked(request)
+                async with aclosing(answer(asked, context)) as responses:
+                    async for response in responses:
+                        yield response
+            except BaseException as error:
+                await fail(error, context, method)
+
+        if not handler.response_streaming:
+            make: Any = grpc.unary_unary_rpc_method_handler
+        elif handler.request_streaming:
+            make = grpc.stream_stream_rpc_method_handler
+        else:
+            make = grpc.unary_stream_rpc_method_handler
+        guarded: grpc.RpcMethodHandler[Request, Response] = make(
+            many if handler.response_streaming else one,
+            request_deserializer=deserialize,
+            response_serializer=handler.response_serializer,
         )
+        return guarded
+
+
+def is_ours(answer: Any) -> bool:
+    """Whether a method that answers a stream is one of ours; health and reflection write theirs in other ways."""
+    return str(getattr(answer, "__module__", "")).startswith("server.")
+
+
+def checked(request: Any) -> Any:
+    if isinstance(request, DecodeError):
+        raise errors.malformed()
+    return request
+
+
+async def checked_all(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield checked(request)
+
+
+async def fail(error: BaseException, context: Any, method: str) -> None:
+    """End a call with what an exception of its method means to the client."""
+    if isinstance(error, errors.ServiceError):
+        await error.abort(context)
+    if isinstance(error, asyncio.CancelledError) and not context.cancelled():
+        await errors.shutting_down().abort(context)  # left alone, it would hang the client
+    if isinstance(error, grpc.aio.AbortError) or not isinstance(error, Exception):
+        raise error
+    incident = secrets.token_hex(4)
+    log.error("incident %s in %s", incident, method, exc_info=error)
+    await errors.internal(incident).abort(context)

@@ -40,13 +40,19 @@ class SearchPool:
         """Number of searches that wait for a thread."""
         return len(self._waiting)
 
-    async def run(self, search: Callable[[StopToken], T], threads: int = 1) -> T:
+    async def run(
+        self,
+        search: Callable[[StopToken], T],
+        threads: int = 1,
+        token: StopToken | None = None,
+        patient: bool = False,
+    ) -> T:
         """The result of `search`, which uses `threads` threads. Its token is stopped when this is cancelled.
 
-        Raises a ServiceError when the queue is full or the pool is closed.
+        Raises a ServiceError when the pool is closed, or the queue is full unless `patient`.
         """
-        await self._admit(threads)
-        token = StopToken()
+        await self._admit(threads, patient)
+        token = token or StopToken()
         self._tokens.add(token)
         loop = asyncio.get_running_loop()
         started = time.monotonic()
@@ -76,13 +82,13 @@ class SearchPool:
                 turn.set_exception(shutting_down())
         self._waiting.clear()
 
-    async def _admit(self, threads: int) -> None:
+    async def _admit(self, threads: int, patient: bool) -> None:
         if self._closed:
             raise shutting_down()
         if not self._waiting and self._free >= threads:
             self._free -= threads
             return
-        if len(self._waiting) >= self._queue:
+        if len(self._waiting) >= self._queue and not patient:
             raise overloaded(self._mean_s * (1 + len(self._waiting) / self.workers))
         turn = asyncio.get_running_loop().create_future()
         entry = (threads, turn)

@@ -110,6 +110,21 @@ def test_random_actions_are_uniform(name: str) -> None:
 
 
 @every_game
+def test_following_prizes_changes_nothing_else(name: str) -> None:
+    for state in positions(name):
+        followed, plain = state.clone(), state.clone()
+        followed.follow()
+        assert followed.legal_action_ids() == state.legal_action_ids()
+        for observer in observers(state):
+            assert followed.observation(observer) == state.observation(observer)
+        assert followed.playout(3) == plain.playout(3)
+        assert followed.returns() == plain.returns()
+        winners = followed.outcomes()
+        assert set(winners) <= set(state.game.outcome_names)
+        assert all(seat is None or 0 <= seat < state.game.num_players for seat in winners.values())
+
+
+@every_game
 def test_returns_share_one_victory(name: str) -> None:
     for state in positions(name):
         returns = state.returns()

@@ -38,6 +38,8 @@ cdef void collect_army(const Ctx *ctx, State *s, int t, int seat) noexcept nogil
             s.collected[seat][kind - BABIES] += 1
             s.score[seat] += ctx.points[kind]
             s.babies[seat] += 1
+    if s.fate[t] == WAITING:
+        s.fate[t] = EATEN_BY + seat
     memset(&s.army[t], 0, s.n_army[t])
     memset(&s.army_known[t], 0, s.n_army[t])
     s.n_army[t] = 0

@@ -138,6 +138,7 @@ cdef void observe(const Ctx *ctx, const State *s, int observer, View *view) noex
             v.hand_kinds[p] = 0
             memset(&v.hand[p], 0, sizeof(v.hand[p]))
     memset(&v.pile, 0, sizeof(v.pile))
+    memset(&v.fate, 0, sizeof(v.fate))
     for t in range(N_TYPES):
         for i in range(v.n_army[t]):
             if not v.army_known[t][i] & bit:

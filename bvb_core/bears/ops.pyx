@@ -23,15 +23,17 @@ from bvb_core.bears.notation import action_fields, head_name
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.position cimport view_from_dict, view_to_dict
 from bvb_core.bears.rules cimport apply_act, returns_of
-from bvb_core.bears.state cimport PUBLIC, RUNNING, Shown, View, army_push, deal, empty_state, start_game, state_problem
+from bvb_core.bears.state cimport (
+    EATEN_BY, NOT_KEPT, PUBLIC, RUNNING, WAITING, Shown, View, army_push, deal, empty_state, start_game, state_problem,
+)
 from bvb_core.bears.state cimport State as StateStruct
 from bvb_core.bears.tensor cimport TensorLayout, tensor_of
-from bvb_core.game cimport ABI_VERSION, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
+from bvb_core.game cimport ABI_VERSION, ABSENT, NOBODY, SPECTATOR, TERMINAL_NODE, GameOps, seed_bits
 from bvb_core.game import Action as BaseAction
 from bvb_core.rng cimport DEAL, Rng, rng_below, rng_mix, rng_seed
 
 # Of saved states; changes with sizeof(State) or the meaning of any field.
-FORMAT = b"bvb-state/1\n"
+FORMAT = b"bvb-state/2\n"
 DEFAULT_TURN_LIMIT = 500
 MAX_TURN_LIMIT = 65535
 REASONS = (None, "finished", "turn_limit", "practice")
@@ -72,6 +74,23 @@ cdef void op_scores(const void *ctx, const void *state, double *points) noexcept
     cdef int p
     for p in range((<const Ctx *>ctx).players):
         points[p] = (<const StateStruct *>state).score[p]
+
+
+cdef void op_follow(const void *ctx, void *state) noexcept nogil:
+    cdef StateStruct *s = <StateStruct *>state
+    cdef int t
+    for t in range(N_TYPES):
+        s.fate[t] = WAITING if s.n_army[t] else NOT_KEPT
+
+
+cdef void op_outcomes(const void *ctx, const void *state, int32_t *seats) noexcept nogil:
+    cdef const StateStruct *s = <const StateStruct *>state
+    cdef int t
+    for t in range(N_TYPES):
+        if s.fate[t] == NOT_KEPT:
+            seats[t] = ABSENT
+        else:
+            seats[t] = NOBODY if s.fate[t] == WAITING else <int>s.fate[t] - EATEN_BY
 
 
 cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noexcept nogil:
@@ -171,6 +190,7 @@ cdef class Game(BaseGame):
             belief_size=sizeof(Belief),
             num_distinct_actions=self.context.n_actions,
             max_legal_actions=self.context.n_actions,
+            num_outcomes=N_TYPES,
             initial_state=op_initial_state,
             current_player=op_current_player,
             legal_actions=op_legal_actions,
@@ -181,6 +201,8 @@ cdef class Game(BaseGame):
             apply_chance=NULL,
             returns=op_returns,
             scores=op_scores,
+            follow=op_follow,
+            outcomes=op_outcomes,
             random_action=op_random_action,
             playout=op_playout,
             observe=op_observe,
@@ -219,6 +241,11 @@ cdef class Game(BaseGame):
         """What a saved state belongs to: digest of the deck, then the options (37 bytes)."""
         cards = hashlib.sha256(repr(self.deck.cards).encode()).digest()
         return cards + bytes([self.players, self.armageddon, self.practice]) + self.turn_limit.to_bytes(2, "little")
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """The armies that are there may each be eaten by a seat or by nobody."""
+        return TYPES
 
     @property
     def players(self) -> int:

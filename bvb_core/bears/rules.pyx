@@ -183,6 +183,8 @@ cdef void lullaby(State *s, int t) noexcept nogil:
         s.army[t][i] = 0
         s.army_known[t][i] = 0
     s.n_army[t] = kept
+    if kept == 0 and s.fate[t] == WAITING:
+        s.fate[t] = EATEN_BY - 1
 
 
 cdef inline void play_from_hand(State *s, int kind) noexcept nogil:

@@ -17,6 +17,12 @@ cdef enum:  # PendingWild
     WILD_DRAWN = 1
     WILD_DIVED = 2
 
+# What became of an army that was on the table when State.fate began to be kept.
+cdef enum:  # Fate
+    NOT_KEPT = 0
+    WAITING = 1
+    EATEN_BY = 3           # plus the seat; minus 1 for nobody
+
 cdef enum:
     PUBLIC = 5             # the observer who holds no seat; knows what everyone knows
     N_OBSERVERS = 6
@@ -90,6 +96,7 @@ cdef struct State:
     uint8_t n_pile[N_PILES]
     uint8_t n_army[N_TYPES]
     uint8_t n_masks                 # masks on the table
+    uint8_t fate[N_TYPES]           # Fate; kept in searches only, NOT_KEPT in games
     uint16_t n_edges                # edge cards on the table
     uint32_t hand_kinds[MAX_PLAYERS]         # set of kinds
     uint64_t discard_kinds                   # set of kinds

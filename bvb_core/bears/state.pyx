@@ -200,6 +200,9 @@ cdef object state_problem(const Ctx *ctx, const State *s):
             s.masks[i].slot >= ctx.n_slots or s.monsters[s.masks[i].slot].mask != i + 1
         ):
             return "mask without its monster"
+    for i in range(N_TYPES):
+        if s.fate[i] >= EATEN_BY + ctx.players:
+            return "impossible fate of an army"
     for k in range(N_CODES):
         if total[k] != ctx.count[k]:
             return "cards do not add up to the deck"

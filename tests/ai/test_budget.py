@@ -174,11 +174,12 @@ def test_keys_of_an_answer(observation: Any) -> None:
     answer = make_bot("ismcts:iterations=100").suggest(observation).to_dict()
     assert set(answer) == {
         "action", "win_probability", "expected_score", "alternatives", "iterations", "elapsed_ms",
-        "stop_reason", "warnings",
+        "stop_reason", "warnings", "root",
     }  # fmt: skip
     for alternative in answer["alternatives"]:
         assert set(alternative) == {
             "action", "equivalent", "visits", "availability", "win_probability", "expected_score", "pv",
+            "standard_error", "pv_visits",
         }  # fmt: skip
     assert json.loads(json.dumps(answer)) == answer
 

@@ -14,7 +14,7 @@ import bvb_core
 from ..games import a_state
 from .conftest import Service
 
-COMMANDS = ("serve", "suggest", "record", "replay", "position", "bench")
+COMMANDS = ("serve", "suggest", "analyze", "record", "replay", "position", "bench")
 BOTH = {"action", "win_probability", "expected_score"}
 SUGGESTION = BOTH | {"alternatives", "iterations", "elapsed_ms", "stop_reason", "warnings"}
 ALTERNATIVE = BOTH | {"equivalent", "visits", "availability", "pv"}

@@ -1,0 +1,169 @@
+"""Seats of games that are played elsewhere: what each knows and who plays it, without a network."""
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+import grpc
+
+import ai
+import bvb_core
+from ai.bots import BOTS
+from bvb.v1 import bot_pb2, engine_pb2
+from server import convert
+from server.engine import INTERVAL, Engine, Search
+from server.errors import ServiceError, invalid
+
+LONGEST_MS = 60_000
+KEPT_S = 600.0
+
+
+class Seat:
+    """A bot with what it has been shown. Its methods do not run at the same time."""
+
+    def __init__(self, engine: Engine, start: bot_pb2.SeatStart) -> None:
+        """Raises a ServiceError for a start that names what does not exist."""
+        self._engine = engine
+        self._tracker: bvb_core.Tracker | None = None
+        self._hearing = threading.Lock()  # a stream that broke off may still be heard when the seat is taken up again
+        self._observation: bvb_core.Observation | None = None
+        for field, high in (("min_think_ms", LONGEST_MS), ("move_overhead_ms", LONGEST_MS)):
+            if not 0 <= getattr(start, field) <= high:
+                raise invalid(f"start.{field}", f"must be 0 to {high}, not {getattr(start, field)}", "OUT_OF_RANGE")
+        interval = start.thinking_interval_ms
+        if interval and not INTERVAL[0] <= interval <= INTERVAL[1]:
+            raise invalid("start.thinking_interval_ms", f"must be {INTERVAL[0]} to {INTERVAL[1]}, not {interval}", "OUT_OF_RANGE")
+        self.seed = start.seed if start.HasField("seed") else secrets.randbits(32)
+        self.min_think_s = start.min_think_ms / 1000
+        self.interval_ms = start.thinking_interval_ms
+        self._overhead_ms = start.move_overhead_ms
+        self._template = engine_pb2.SuggestMoveRequest(
+            bot=start.bot,
+            settings=start.settings,
+            seed=self.seed,
+            threads=start.threads,
+            multi_pv=start.multi_pv,
+            budget=start.budget if start.HasField("budget") else None,
+        )
+        engine.check_bot(self._template)
+        self._bot: ai.Bot | None = None  # a bot that does not search goes on from move to move
+        self._answer: bot_pb2.SeatMove | None = None
+        if start.HasField("initial_view"):
+            self.look(convert.observation_from_proto(start.initial_view, engine.decks, "start.initial_view."))
+
+    @property
+    def events(self) -> int:
+        """Number of lines it has been shown since it last looked."""
+        with self._hearing:
+            return 0 if self._tracker is None else self._tracker.count
+
+    def look(self, observation: bvb_core.Observation) -> None:
+        """What the seat knows now, in place of all before. Raises a ServiceError for the view of nobody or another seat."""
+        if observation.seat is None:
+            raise invalid("seat", "is missing; a spectator has no seat", "WRONG_SEAT")
+        if self._observation is not None and observation.seat != self._observation.seat:
+            raise invalid("seat", f"this bot plays seat {self._observation.seat}", "WRONG_SEAT")
+        self._observation = observation
+        self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
+
+    def hear(self, events: bot_pb2.SeatEvents) -> None:
+        """Take lines; those before a wrong one stay. Raises a ServiceError naming the line that cannot have happened."""
+        if self._tracker is None:
+            raise invalid("events", "nothing is known yet: send start.initial_view or observation first", "NO_OBSERVATION")
+        with self._hearing:
+            known = self._tracker.count
+            first = events.first if events.HasField("first") else known
+            if not 0 <= first <= known:
+                raise invalid(
+                    "events.first", f"lines are missing: {known} are known, these begin at {first}", "MISSING_EVENTS"
+                )
+            for i, line in enumerate(events.lines[known - first :], known - first):
+                try:
+                    self._tracker.push(line)
+                except bvb_core.EventError as error:
+                    raise invalid(f"events.lines[{i}]", error.reason, "INVALID_EVENT") from None
+
+    def given(self, request: bot_pb2.MoveRequest) -> bot_pb2.SeatMove | None:
+        """The answer that this request has had."""
+        if request.request_id and self._answer and self._answer.request_id == request.request_id:
+            return self._answer
+        return None
+
+    def search(self, request: bot_pb2.MoveRequest) -> Search:
+        """What to search for a move. Raises a ServiceError when it is not this seat's turn or no budget is known."""
+        if self._tracker is None:
+            raise invalid("move", "nothing is known yet: send start.initial_view or observation first", "NO_OBSERVATION")
+        try:
+            observation = self._tracker.observation()
+        except bvb_core.EventError as error:
+            raise invalid("events.lines", error.reason, "MISSING_EVENTS") from None
+        asked = engine_pb2.SuggestMoveRequest()
+        asked.CopyFrom(self._template)
+        if request.HasField("budget"):
+            asked.budget.CopyFrom(request.budget)
+        if asked.budget.time_ms > 0:
+            asked.budget.time_ms = max(1, asked.budget.time_ms - self._overhead_ms)
+        if asked.budget.clock.remaining_ms > 0:
+            asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
+        return self._engine.check_search(observation, asked)
+
+    def think(
+        self,
+        request: bot_pb2.MoveRequest,
+        search: Search,
+        stop: ai.StopToken,
+        report: Callable[[engine_pb2.SuggestMoveResponse], None] | None,
+    ) -> bot_pb2.SeatMove:
+        """The move, when the budget is used up or the token is stopped."""
+        if BOTS[search.bot].params is None:
+            self._bot = self._bot or search.make_bot(1)
+        result = self._engine.search(search, stop, interval_ms=self.interval_ms, report=report, bot=self._bot)
+        return bot_pb2.SeatMove(request_id=request.request_id, action=result.action, result=result)
+
+    def keep(self, answer: bot_pb2.SeatMove) -> None:
+        """The answer is on its way, for `given` to find."""
+        self._answer = answer
+
+
+class Seats:
+    """Seats by the token with which they can be taken up again. All methods belong to the event loop's thread."""
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self._limit = limit
+        self._seats: OrderedDict[str, tuple[Seat, float]] = OrderedDict()  # with the time of the last use, oldest first
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    def add(self, seat: Seat) -> str:
+        """The token of a seat, by which it is kept."""
+        token = secrets.token_hex(16)
+        self._seats[token] = (seat, time.monotonic())
+        self._forget_old()
+        return token
+
+    def take_up(self, token: str) -> Seat:
+        """The seat of a token. Raises a ServiceError when it is not known or no more."""
+        self._forget_old()
+        if token not in self._seats:
+            raise ServiceError(
+                grpc.StatusCode.NOT_FOUND, "start.resume_token: no seat is kept under this token", "UNKNOWN_TOKEN"
+            )
+        self.touch(token)
+        return self._seats[token][0]
+
+    def touch(self, token: str) -> None:
+        """The seat is in use."""
+        if token in self._seats:
+            self._seats[token] = (self._seats[token][0], time.monotonic())
+            self._seats.move_to_end(token)
+
+    def _forget_old(self) -> None:
+        oldest_kept = time.monotonic() - KEPT_S
+        while self._seats:
+            token, (_, used) = next(iter(self._seats.items()))
+            if used >= oldest_kept and len(self._seats) <= self._limit:
+                return
+            del self._seats[token]
