@@ -10,7 +10,7 @@ DEFAULT_ITERATIONS = 1000
 
 # Exploration of `vanilla` by number of players, tuned once (docs/strength.md) and frozen: it is the published
 # baseline.
-VANILLA_EXPLORATION = {2: 0.5, 3: 0.7, 4: 0.7, 5: 0.7}
+VANILLA_EXPLORATION = {2: 0.5, 3: 0.7, 4: 1.0, 5: 0.8}
 
 
 def _parameter(default: Any, low: float, high: float, doc: str) -> Any:

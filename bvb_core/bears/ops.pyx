@@ -326,8 +326,8 @@ cdef class Game(BaseGame):
         if code == CARDS_DO_NOT_ADD_UP:
             fields = [f"players[{p}].hand_count" for p in range(self.players) if p != observation.seat]
             return fields[0], (
-                f"hidden cards do not add up: hands of others, piles, unknown Babies and masked heads are {abs(where)} "
-                f"{'fewer' if where > 0 else 'more'} than the cards that have not been seen"
+                f"hidden cards do not add up: hands of others, piles, unknown Babies and masked heads hold {abs(where)} "
+                f"cards too {'few' if where > 0 else 'many'} for the cards that have not been seen"
             ), (*fields[1:], "pile_counts")
         if code == TOO_MANY_CHOICES:
             return "players", "too many located heads that could be under masks"

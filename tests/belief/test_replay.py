@@ -89,10 +89,10 @@ def check_view(state: bvb_core.State, observer: int | None, seed: int) -> bvb_co
 
 def check_replay(history: History, observer: int | None, guess: bvb_core.State) -> Tally:
     """The public history leads to the determinization."""
-    if guess.current_player != bvb_core.TERMINAL and not guess.legal_actions():
+    if guess.observation(observer).to_dict()["pending"] != "PENDING_UNSPECIFIED" and not may_provoke(guess):
         # A waiting Wild Provoke tells that its player can name an army; section 6 leaves this out.
-        assert guess.observation(observer).to_dict()["pending"] != "PENDING_UNSPECIFIED"
         assert observer != guess.current_player
+        assert guess.legal_actions()
         return Tally({"pending without an army": 1})
     try:
         replayed = history.replay(observer, guess)
@@ -106,6 +106,18 @@ def check_replay(history: History, observer: int | None, guess: bvb_core.State) 
     masks = sum(not monster["head"]["kind"] for monster in guess.observation(observer).to_dict()["monsters"]
                 if "head" in monster)
     return Tally({"replays": 1, "actions replayed": len(history.ids), "replays with masks": masks > 0})
+
+
+def may_provoke(state: bvb_core.State) -> bool:
+    """Whether the player to move may provoke an army."""
+    seen = state.observation(state.current_player).to_dict()
+    types: set[str] = set()
+    for monster in seen["monsters"]:
+        if "head" in monster:
+            head = monster["head"]
+            fights = state.game.deck[head["kind"]].types if head["kind"] else ("land", "sea", "sky")
+            types |= set(fights) - set(head["excluded_types"])
+    return any(army["babies"] and army["type"] in types for army in seen["armies"])
 
 
 def cards_seen(state: bvb_core.State, seat: int) -> dict[str, Any]:
