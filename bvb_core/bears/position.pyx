@@ -174,7 +174,8 @@ class Fields:
                 self.fail(name, f"must be a whole number, not {brief(value)}")
             value = int(value)
         if not low <= value <= high:
-            self.fail(name, f"must be {low} to {high}, not {brief(value)}" if low != high else f"must be {low}, not {brief(value)}")
+            wanted = f"{low} to {high}" if low != high else f"{low}"
+            self.fail(name, f"must be {wanted}, not {brief(value)}")
         return value
 
     def flag(self, name: str) -> bool:
