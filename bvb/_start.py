@@ -43,4 +43,7 @@ def main() -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what gRPC logs of failures, our messages say
     from server.cli import main as run
 
-    run()
+    try:
+        run()
+    except OSError as error:  # such as a full disk under stdout
+        sys.exit(f"bvb: {error.strerror or error}")

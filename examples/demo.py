@@ -32,6 +32,7 @@ def busy(view: dict[str, Any]) -> bool:
     """Whether a turn begins in which everyone has a monster, two armies wait, and the hand holds a choice."""
     return (
         view["actions_used"] == 0
+        and 30 <= sum(view["pile_counts"]) <= 60
         and len({monster["owner"] for monster in view["monsters"]}) == PLAYERS
         and sum(len(army["babies"]) >= 2 for army in view["armies"]) >= 2
         and len(set(view["players"][view["seat"]]["hand"])) >= 4

@@ -170,7 +170,7 @@ def suggest(
         time_ms = 1000
     try:
         observation = json_format.Parse(position.read(), observation_pb2.Observation())
-    except (json_format.ParseError, UnicodeDecodeError) as error:
+    except (json_format.ParseError, RecursionError, UnicodeDecodeError) as error:
         raise click.ClickException(f"{position.name}: not the JSON of an observation: {error}") from None
     try:
         if server is None:
@@ -260,6 +260,10 @@ def record(
             ai.make_bot(spec)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--bots") from None
+    try:
+        bvb_core.new_game(players=players, seed=seed, practice=practice, deck=deck)
+    except bvb_core.DeckError as error:
+        raise click.ClickException(str(error)) from None
     report = progress("games", games)
     for game in range(games):
         state = bvb_core.new_game(
@@ -434,6 +438,8 @@ def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
                 text = ""
     except UnicodeDecodeError:
         raise click.ClickException(f"{file.name}: not a text file") from None
+    except RecursionError:
+        raise click.ClickException(f"{file.name}: line {line_number} is nested too deeply") from None
     if text.strip():
         raise click.ClickException(f"{file.name}: not a JSON object at or before line {line_number}")
 

@@ -84,6 +84,8 @@ def play(
         cards = bvb_core.load_deck(deck)
     except bvb_core.DeckError as error:
         raise click.ClickException(str(error)) from None
+    if save is not None and save != load and save.exists():
+        raise click.BadParameter(f"{save} exists already; give another name", param_hint="--save")
     specs = [spec.strip() for spec in seats.split(",")]
     seed = secrets.randbits(32) if seed is None else seed
     if load is not None:
@@ -127,6 +129,8 @@ def play(
         save or load or Path(time.strftime("bvb-%Y%m%d-%H%M%S.json")),
         game.make_console(),
     )
+    if load is not None:
+        session.own_files.add(load)
     try:
         session.run()
     except bvb.Error as error:
@@ -160,13 +164,16 @@ def adviser(spec: str, seed: int, client: bvb.Client | None) -> "Adviser":
 
 
 def read_record(path: Path, deck: bvb_core.Deck) -> dict[str, Any]:
-    """The first record in a file, checked."""
+    """The record in a file, checked."""
     try:
-        record, _ = json.JSONDecoder().raw_decode(path.read_text(encoding="utf-8").lstrip())
+        text = path.read_text(encoding="utf-8").lstrip()
+        record, end = json.JSONDecoder().raw_decode(text)
+        if text[end:].strip():
+            raise click.ClickException(f"{path}: holds more than one record; put the one to play into a file of its own")
         bvb_core.State.from_record(record, deck=deck)
     except OSError as error:
         raise click.ClickException(f"{path}: {error.strerror}") from None
-    except (bvb_core.RecordError, ValueError) as error:
+    except (RecursionError, ValueError) as error:
         raise click.ClickException(f"{path}: {error}") from None
     assert isinstance(record, dict)
     return record

@@ -9,6 +9,8 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 DOMAIN = "bvb"
+# Longest description of a problem: errors travel in headers, and a request may quote itself in them.
+MAX_PROBLEM = 500
 
 
 class ServiceError(Exception):
@@ -44,6 +46,7 @@ def invalid(
     field: str, problem: str, reason: str = "INVALID_FIELD", others: tuple[str, ...] = ()
 ) -> ServiceError:
     """The error for a request whose `field` has a `problem`, which may as well lie in `others`."""
+    problem = problem[:MAX_PROBLEM]
     violations = [
         error_details_pb2.BadRequest.FieldViolation(field=name, description=problem) for name in (field, *others)
     ]

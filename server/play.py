@@ -124,6 +124,8 @@ class Session:
         self.labels = [spec.split(":")[0] for spec in specs]
         self.hint = hint
         self.save_to = save_to
+        # Files that may be written over: the one that the game was loaded from, and those it was saved in.
+        self.own_files: set[Path] = set()
         self.console = console
         self.humans = [seat for seat, adviser in enumerate(seats) if adviser is None]
         #: Whose eyes the screen is for: the people, and a spectator unless there is just one of them.
@@ -193,10 +195,13 @@ class Session:
         """Write the record, in whole or not at all. OSError when that fails."""
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if path.exists() and path not in self.own_files:
+            raise FileExistsError(errno.EEXIST, "it exists, and holds another game", str(path))
         draft = path.with_name(f".{path.name}.part")
         draft.write_text(json.dumps(self.state.to_record(), separators=(",", ":")) + "\n", encoding="utf-8")
         draft.replace(path)
         self.save_to = path
+        self.own_files.add(path)
         self.saved = True
         self.unsaved = False
 

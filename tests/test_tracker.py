@@ -2,7 +2,9 @@
 
 import random
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,3 +83,38 @@ def test_trackers_follow_games() -> None:
 @pytest.mark.soak
 def test_trackers_follow_many_games() -> None:
     run_many("tracker", follow_game, [*fixture_seeds("tracker"), *range(5_000)], resume=True)
+
+
+def follow(record: dict[str, Any], actions: list[str], deck: Any = None) -> None:
+    """Trackers of all observers stay byte-equal to the game, at its end too."""
+    state = bvb_core.State.from_record({**record, "actions": [], "result": None}, deck=deck)
+    observers = [None, *range(record["rules"]["players"])]
+    trackers = {seat: bvb_core.Tracker(state.rules, seat, state.observation(seat)) for seat in observers}
+    for action in actions:
+        state.apply(action)
+        for seat, tracker in trackers.items():
+            for line in state.events(seat):
+                tracker.push(line)
+    assert state.is_terminal
+    for seat, tracker in trackers.items():
+        assert bytes(tracker.observation()) == bytes(state.observation(seat))
+
+
+def test_armageddon_right_after_an_action_that_turned_something_over() -> None:
+    """Games with Armageddon whose last action is a swap, a masked play, a Lullaby or a Wild Provoke."""
+    endings = Counter[str]()
+    for seed in range(600):
+        rng = random.Random(seed)
+        state = bvb_core.new_game(players=2, seed=seed, armageddon=True)
+        while not state.is_terminal:
+            legal = [str(action) for action in state.legal_actions()]
+            held = [a for a in legal if a.startswith(("swap", "mask", "lullaby", "dive swap", "dive mask", "dive lullaby"))]
+            last = state.observation(None).to_dict().get("final_turns_left") == 0
+            waits = [action for action in legal if action.startswith("draw") or action == "pass"]
+            state.apply(rng.choice(held if held and (last or rng.random() < 0.05) else waits if waits else legal))
+        record = state.to_record()
+        ending = record["actions"][-1].split()[0]
+        if ending in ("swap", "mask", "lullaby") or (ending == "pass" and not endings["pass"]):
+            endings[ending] += 1
+            follow(record, record["actions"])
+    assert endings["swap"] + endings["mask"] + endings["lullaby"] >= 3

@@ -3,7 +3,7 @@ from bvb_core.bears.state cimport *
 
 
 cdef enum:
-    MAX_CHOICES = 8192
+    MAX_CHOICES = 65536
 
 # Why there is no belief: what prepare_belief returns; `where` holds a kind, type or seat.
 cdef enum:  # BeliefProblem
@@ -47,6 +47,7 @@ cdef struct Belief:
     int32_t n_located
     Located located[MAX_HEAD_CARDS]
     int32_t n_choices
+    double scale           # logarithm that weights are relative to
     double total
     Choice choices[MAX_CHOICES]
 

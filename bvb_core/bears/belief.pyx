@@ -97,7 +97,7 @@ cdef int gather_located(const Ctx *ctx, const View *view, Belief *b, int *seen) 
     return CONSISTENT
 
 
-cdef double fill_weight(const Ctx *ctx, const Belief *b, int n_free, const int *used) noexcept nogil:
+cdef double fill_weight(const Ctx *ctx, Belief *b, int n_free, const int *used) noexcept nogil:
     """Ways to fill hands and piles, up to a constant: `used` of each located group lie under masks, n_free cards are left."""
     cdef int open_places[MAX_PLAYERS]
     cdef int p, j
@@ -110,8 +110,10 @@ cdef double fill_weight(const Ctx *ctx, const Belief *b, int n_free, const int *
         if open_places[p] < 0:
             return 0.0
         log_ways -= lgamma(open_places[p] + 1)
-    # Scaled to stay in range: the same factor for every choice.
-    return exp(log_ways - lgamma(b.n_free + 1))
+    # The same factor for every choice keeps the weights in range.
+    if b.n_choices == 0:
+        b.scale = log_ways
+    return exp(log_ways - b.scale)
 
 
 cdef int add_choices(

@@ -20,6 +20,8 @@ ROLES = (
 )  # fmt: skip
 # Roles that the practice round is played with.
 PRACTICE_ROLES = frozenset({"head", "torso", "arm", "legs", "baby"})
+# Roles that add to the strength of a monster.
+FIGHTING_ROLES = frozenset({"head", "torso", "arm", "legs", "tool"})
 # Roles whose action notation names no card, so that two kinds could not be told apart.
 SINGLE_ROLES = frozenset(ROLES) - {"head", "torso", "baby"}
 
@@ -123,6 +125,8 @@ class _Reader:
             role,
             self.integer(f"{where}: strength", table.get("strength", 0), -MAX_STRENGTH, MAX_STRENGTH),
         )
+        if card.strength and role not in FIGHTING_ROLES:
+            self.fail(where, f"strength: a card with role {role} has none")
         if role == "head":
             types = self.names(f"{where}: types", table.get("types"), TYPES)
             if not types:

@@ -22,6 +22,7 @@ from bvb_core.bears.notation cimport event_lines, text_of
 from bvb_core.bears.notation import action_fields, head_name
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.position cimport view_from_dict, view_to_dict
+from bvb_core.bears.position import brief
 from bvb_core.bears.rules cimport apply_act, returns_of
 from bvb_core.bears.state cimport (
     EATEN_BY, NOT_KEPT, PUBLIC, RUNNING, WAITING, Shown, View, army_push, deal, empty_state, start_game, state_problem,
@@ -346,10 +347,10 @@ def game_for(
     """The game with these rules. Raises ValueError (DeckError for a deck that is too small) naming what is wrong."""
     for name, value, low, high in (("players", players, 2, 5), ("turn_limit", turn_limit, 1, MAX_TURN_LIMIT)):
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+            raise ValueError(f"{name} must be a whole number from {low} to {high}, not {brief(value)}")
     for name, value in (("armageddon", armageddon), ("practice", practice)):
         if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false, not {value!r}")
+            raise ValueError(f"{name} must be true or false, not {brief(value)}")
     return _game(players, deck or load_deck(), armageddon, practice, turn_limit)
 
 

@@ -4,6 +4,10 @@ PENDING: tuple[str, ...]
 OBSERVATION: tuple[str, ...]
 RULES: tuple[str, ...]
 
+MAX_NUMBER: int
+
+def brief(value: object) -> str: ...
+
 class Fields:
     path: str
     data: dict[str, Any]

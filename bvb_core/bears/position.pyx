@@ -4,6 +4,7 @@
 import re
 
 from bvb_core.bears.deck import TYPES
+from bvb_core.bears.battle cimport provokable
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.state cimport rebuild
 from bvb_core.game import ObservationError
@@ -123,12 +124,24 @@ cdef dict view_to_dict(const Ctx *ctx, list names, dict rules, object seat, cons
     return view
 
 
+# Leaves room for the monsters of the rest of a game.
+MAX_NUMBER = 50_000
+
+
+def brief(value) -> str:
+    """A value from outside in an error text: cut short, and safe for what cannot be written out."""
+    try:
+        return f"{value!r:.60}"
+    except (RecursionError, ValueError):
+        return f"a huge {type(value).__name__}"
+
+
 class Fields:
     """One JSON object that is being read; every complaint names the path of the field."""
 
     def __init__(self, data, path: str, names: tuple[str, ...]) -> None:
         if not isinstance(data, dict):
-            raise ObservationError(path or "observation", f"must be an object, not {data!r:.60}")
+            raise ObservationError(path or "observation", f"must be an object, not {brief(data)}")
         self.path = path
         self.data = {}
         for key, value in data.items():
@@ -158,28 +171,28 @@ class Fields:
     def check_integer(self, name: str, value, low: int, high: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             if not isinstance(value, float) or not value.is_integer():
-                self.fail(name, f"must be a whole number, not {value!r:.60}")
+                self.fail(name, f"must be a whole number, not {brief(value)}")
             value = int(value)
         if not low <= value <= high:
-            self.fail(name, f"must be {low} to {high}, not {value}" if low != high else f"must be {low}, not {value}")
+            self.fail(name, f"must be {low} to {high}, not {brief(value)}" if low != high else f"must be {low}, not {brief(value)}")
         return value
 
     def flag(self, name: str) -> bool:
         value = self.data.get(name, False)
         if not isinstance(value, bool):
-            self.fail(name, f"must be true or false, not {value!r:.60}")
+            self.fail(name, f"must be true or false, not {brief(value)}")
         return value
 
     def text(self, name: str) -> str:
         value = self.data.get(name, "")
         if not isinstance(value, str):
-            self.fail(name, f"must be a text, not {value!r:.60}")
+            self.fail(name, f"must be a text, not {brief(value)}")
         return value
 
     def items(self, name: str) -> list:
         value = self.data.get(name, [])
         if not isinstance(value, list):
-            self.fail(name, f"must be a list, not {value!r:.60}")
+            self.fail(name, f"must be a list, not {brief(value)}")
         return value
 
     def seats(self, name: str, players: int) -> int:
@@ -191,7 +204,7 @@ class Fields:
 
     def type(self, name: str, value) -> int:
         if value not in TYPES:
-            self.fail(name, f"must be land, sea or sky, not {value!r:.60}")
+            self.fail(name, f"must be land, sea or sky, not {brief(value)}")
         return TYPES.index(value)
 
 
@@ -215,7 +228,7 @@ cdef class Reader:
         """The code of a card in [low, high), counted towards the deck."""
         cdef int code
         if not isinstance(value, str) or value not in self.codes:
-            fields.fail(name, f"no card {value!r:.60} in this deck")
+            fields.fail(name, f"no card {brief(value)} in this deck")
         code = self.codes[value]
         if not low <= code < high:
             fields.fail(name, f"{value} is no {what}")
@@ -347,8 +360,8 @@ cdef class Reader:
                     continue
                 places = IN_HAND
                 for j, number in enumerate(fact.items("masks")):
-                    if isinstance(number, bool) or number not in self.slot_of:
-                        fact.fail(f"masks[{j}]", f"m{number} has no masked head that the observer does not know")
+                    if not isinstance(number, int) or isinstance(number, bool) or number not in self.slot_of:
+                        fact.fail(f"masks[{j}]", f"m{brief(number)} has no masked head that the observer does not know")
                     slot = self.slot_of[number]
                     if s.masks[s.monsters[slot].mask - 1].excluded & self.ctx.types[k]:
                         fact.fail(f"masks[{j}]", f"the head of m{number} is known not to fight in a type of {fact.text('kind')}")
@@ -367,13 +380,13 @@ cdef class Reader:
         names = ("number", "owner", "head", "torso", *(name for name, _ in PART_NAMES), "place")
         for i, item in enumerate(fields.items("monsters")):
             monster = Fields(item, f"monsters[{i}]", names)
-            number = monster.integer("number", 1, 65534)
+            number = monster.integer("number", 1, MAX_NUMBER)
             if number in numbers:
                 monster.fail("number", f"m{number} stands twice")
             numbers.add(number)
             highest = max(highest, number)
             monsters.append((number, monster))
-        s.next_number = fields.integer("next_monster", 1, 65535, highest + 1)
+        s.next_number = fields.integer("next_monster", 1, MAX_NUMBER + 1, highest + 1)
         if s.next_number <= highest:
             fields.fail("next_monster", f"must be greater than the numbers of all monsters, {highest}")
         for number, monster in sorted(monsters, key=lambda pair: pair[0]):
@@ -502,6 +515,10 @@ cdef int view_from_dict(const Ctx *ctx, dict codes, list names, dict data, int f
     rebuild(ctx, s)
     for p, player in enumerate(fields.items("players")):
         s.n_hand[p] = Fields(player, "", ("hand_count", "hand", "located", "collected")).integer("hand_count", 0, 255)
+    if s.pending and not (s.n_army[0] or s.n_army[1] or s.n_army[2]):
+        fields.fail("pending", "no army has Babies, so a Wild Provoke is wasted at once")
+    if s.pending and reader.observer == s.current and not provokable(ctx, s, s.current):
+        fields.fail("pending", "no army may be provoked, so a Wild Provoke is wasted at once")
     if s.reason == RUNNING:
         allowance = ctx.base_actions + s.tools[s.current]
         if s.pending == WILD_DRAWN and not 1 <= s.used <= allowance:

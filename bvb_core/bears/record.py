@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck
 from bvb_core.bears.ops import DEFAULT_TURN_LIMIT, Game, Observation, State, as_deck, game_for
-from bvb_core.bears.position import OBSERVATION, RULES, Fields
+from bvb_core.bears.position import OBSERVATION, RULES, Fields, brief
 from bvb_core.game import IllegalActionError, ObservationError
 
 FORMAT = "bvb-record/1"
@@ -24,7 +24,7 @@ def _fail(where: str, problem: str) -> NoReturn:
 
 def _table(data: Any, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     if not isinstance(data, dict):
-        _fail(where, f"must be an object, not {data!r:.60}")
+        _fail(where, f"must be an object, not {brief(data)}")
     for key in required:
         if key not in data:
             _fail(where, f"{key} is missing")
@@ -36,7 +36,7 @@ def _table(data: Any, where: str, required: tuple[str, ...], optional: tuple[str
 
 def _list(data: Any, where: str, length: int | None = None) -> list[Any]:
     if not isinstance(data, list):
-        _fail(where, f"must be a list, not {data!r:.60}")
+        _fail(where, f"must be a list, not {brief(data)}")
     if length is not None and len(data) != length:
         _fail(where, f"must hold {length} entries, not {len(data)}")
     return data
@@ -44,7 +44,7 @@ def _list(data: Any, where: str, length: int | None = None) -> list[Any]:
 
 def _deck(name: Any, where: str, deck: Deck) -> None:
     if name != deck.id:
-        _fail(where, f"is {name!r}, but the deck given is {deck.id!r}; give its deck file")
+        _fail(where, f"is {brief(name)}, but the deck given is {deck.id!r}; give its deck file")
 
 
 def _game(rules: Any, deck: Any) -> tuple[Game, int]:
@@ -61,7 +61,7 @@ def _game(rules: Any, deck: Any) -> tuple[Game, int]:
         _fail("rules", str(error))
     first = rules["first_player"]
     if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first < game.players:
-        _fail("rules.first_player", f"must be 0 to {game.players - 1}, not {first!r:.60}")
+        _fail("rules.first_player", f"must be 0 to {game.players - 1}, not {brief(first)}")
     return game, first
 
 
@@ -72,7 +72,7 @@ def _deal(data: Any, game: Game, first_player: int) -> State:
 
     def take(kind: Any, where: str) -> None:
         if not isinstance(kind, str) or kind not in roles:
-            _fail(where, f"no card {kind!r:.60} in this game")
+            _fail(where, f"no card {brief(kind)} in this game")
         left[kind] -= 1
         if left[kind] < 0:
             _fail(where, f"more {kind} than the {roles[kind].count} in the deck")
@@ -95,7 +95,7 @@ def _deal(data: Any, game: Game, first_player: int) -> State:
                 _fail(f"{where}.kind", f"{baby['kind']} is no {army} Baby")
             seat = baby["seat"]
             if isinstance(seat, bool) or not isinstance(seat, int) or not 0 <= seat < game.players:
-                _fail(f"{where}.seat", f"must be 0 to {game.players - 1}, not {seat!r:.60}")
+                _fail(f"{where}.seat", f"must be 0 to {game.players - 1}, not {brief(seat)}")
     piles = _list(deal["piles"], "deal.piles", 3)
     for p, pile in enumerate(piles):
         for i, kind in enumerate(_list(pile, f"deal.piles[{p}]")):
@@ -117,18 +117,18 @@ def replay(data: Any, after: int | None, deck: Any) -> State:
     """See State.from_record."""
     record = _table(data, "record", ("format", "rules", "deal", "actions"), ("result", "legal"))
     if record["format"] != FORMAT:
-        _fail("format", f"must be {FORMAT!r}, not {record['format']!r:.60}")
+        _fail("format", f"must be {FORMAT!r}, not {brief(record['format'])}")
     game, first_player = _game(record["rules"], deck)
     state = _deal(record["deal"], game, first_player)
     actions = _list(record["actions"], "actions")
     legal = record.get("legal")
     if legal is not None:
         _list(legal, "legal", len(actions))
-    if after is not None and not 0 <= after <= len(actions):
-        raise RecordError(f"after: must be 0 to {len(actions)}, the number of actions, not {after}")
+    if after is not None and (type(after) is not int or not 0 <= after <= len(actions)):
+        raise RecordError(f"after: must be 0 to {len(actions)}, the number of actions, not {brief(after)}")
     for i, action in enumerate(actions if after is None else actions[:after]):
         if not isinstance(action, str):
-            _fail(f"actions[{i}]", f"must be a text, not {action!r:.60}")
+            _fail(f"actions[{i}]", f"must be a text, not {brief(action)}")
         if legal is not None:
             expected = [str(a) for a in state.legal_actions()]
             if legal[i] != expected:
@@ -154,7 +154,7 @@ def observation_from_dict(data: Any, deck: Any) -> Observation:
     cards = as_deck(deck)
     name = rules.text("deck") or "standard"
     if name != cards.id:
-        rules.fail("deck", f"is {name!r}, but the deck given is {cards.id!r}")
+        rules.fail("deck", f"is {brief(name)}, but the deck given is {cards.id!r}")
     players = rules.integer("players", 2, 5)
     first_player = rules.integer("first_player", 0, players - 1)
     turn_limit = rules.integer("turn_limit", 1, 65535, DEFAULT_TURN_LIMIT)
@@ -171,6 +171,6 @@ def observation_from_json(text: str, deck: Any) -> Observation:
     """See Observation.from_json."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ObservationError("observation", f"is not JSON: {error}") from None
     return observation_from_dict(data, deck)

@@ -74,8 +74,10 @@ cdef struct Shown:
     uint8_t armageddon_reveals      # of a FINISHED game: where what Armageddon turned over begins
     uint8_t armageddon_army
     uint16_t monster[2]    # numbers of the monsters that the action names, or that it created
-    Reveal reveals[MAX_MASKS + 1]
-    uint8_t army[N_TYPES * ARMY_CAPACITY]
+    # A swap shows up to two heads, and an Armageddon after it all that are masked.
+    Reveal reveals[MAX_MASKS + 2]
+    # A battle that is tied may be followed by Armageddon.
+    uint8_t army[(N_TYPES + 1) * ARMY_CAPACITY]
 
 cdef struct State:
     # Turn.

@@ -150,6 +150,8 @@ cdef object state_problem(const Ctx *ctx, const State *s):
         return "knowledge out of range"
     if s.pending != NOT_PENDING:
         total[WILD_PROVOKE] += 1
+        if not (s.n_army[0] or s.n_army[1] or s.n_army[2]):
+            return "a Wild Provoke waits and no army has Babies"
     for p in range(MAX_PLAYERS):
         for k in range(N_HAND_KINDS):
             total[k] += s.hand[p][k]
@@ -218,7 +220,7 @@ cdef bint shown_fits(const Ctx *ctx, const Shown *shown) noexcept:
     cdef int i
     if shown.action < -1 or shown.action >= ctx.n_actions or shown.actor >= ctx.players:
         return False
-    if shown.n_reveals > MAX_MASKS + 1 or shown.n_army > sizeof(shown.army):
+    if shown.n_reveals > MAX_MASKS + 2 or shown.n_army > sizeof(shown.army):
         return False
     if shown.armageddon_reveals > shown.n_reveals or shown.armageddon_army > shown.n_army:
         return False

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcpy, memset
 
+from bvb_core.bears.battle cimport fight
 from bvb_core.bears.cards cimport *
 from bvb_core.bears.deck import TYPES
 from bvb_core.bears.monsters cimport refresh
@@ -17,6 +18,7 @@ from bvb_core.bears.notation cimport event_lines, text_of
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.ops cimport Game, Observation
 from bvb_core.bears.ops cimport State as StateObject
+from bvb_core.bears.position import brief
 from bvb_core.bears.rules cimport apply_act
 from bvb_core.bears.state cimport *
 from bvb_core.game cimport SPECTATOR
@@ -27,7 +29,7 @@ class EventError(ValueError):
     """An event that cannot have happened. `index` counts the lines pushed from 0; `reason` says what is wrong."""
 
     def __init__(self, index: int, line: str, reason: str) -> None:
-        super().__init__(f"events[{index}] {line!r}: {reason}")
+        super().__init__(f"events[{index}] {brief(line)}: {reason}")
         self.index = index
         self.line = line
         self.reason = reason
@@ -82,7 +84,9 @@ cdef class Tracker:
         cdef bint doubtful = self.doubtful, complete = self.complete
         group = self.group
         try:
-            words = line.split(" ") if isinstance(line, str) else []
+            if not isinstance(line, str):
+                raise _Refused("an event is a text")
+            words = line.split(" ")
             if words and words[0] in ("reveal", "army"):
                 if not group:
                     raise _Refused("there is no action that it could belong to")
@@ -110,7 +114,7 @@ cdef class Tracker:
         cdef State *s = &self.now
         if not self.complete:
             raise EventError(self.count, "", f"a line of {self.group[0]!r} is missing: what it turned over")
-        if self.doubtful and self.wasted.current == self.observer:
+        if self.doubtful and self.wasted.reason == RUNNING and self.wasted.current == self.observer:
             s = &self.wasted
         cdef Observation observation = Observation(self.game, self.seat)
         observe(&self.game.context, s, self.observer, <View *>observation.data)
@@ -128,11 +132,11 @@ cdef class Tracker:
         """Play the action of the group on the base, and compare what it shows with the group."""
         cdef const Ctx *ctx = &self.game.context
         cdef State *s = &self.now
+        cdef Ctx calm
         cdef int32_t action
         cdef Act act
-        cdef int t, named, kind = NONE
+        cdef int t, own_lines, kind = NONE
         cdef int saved[N_TYPES]
-        cdef bint guessed
         self.now = self.base
         self.doubtful = False
         if s.reason != RUNNING:
@@ -143,22 +147,31 @@ cdef class Tracker:
         act = ctx.acts[action]
         if act.verb == V_DRAW:
             kind = self.drawn(brought if equals else None, own)
+            s.pile[act.a][s.n_pile[act.a] - 1] = kind
         elif act.verb == V_DIVE:
-            kind = act.a
-            if equals and brought != self.game.names[kind]:
-                raise _Refused(f"the dive brings {self.game.names[kind]}")
+            if equals and brought != self.game.names[act.a]:
+                raise _Refused(f"the dive brings {self.game.names[act.a]}")
             self.group = [text, *self.group[1:]]
         elif equals:
             raise _Refused("only a draw brings a card")
-        guessed = act.verb == V_DRAW and kind >= BABIES and not own
-        named = self.fill_in(kind, guessed)
-        if named != NONE:
-            kind, guessed = named, False
-        if act.verb == V_DRAW:
-            s.pile[act.a][s.n_pile[act.a] - 1] = kind
         s.shown.action = action
-        self.play(act, own)
-        if s.shown.kind == WILD_PROVOKE and s.pending == NOT_PENDING and not own and self.may_know(self.armies()):
+        if ctx.armageddon and s.final_left == 0:
+            # Armageddon may follow at once: the action is played without it, then Armageddon with the lines that are left.
+            calm = ctx[0]
+            calm.armageddon = False
+            own_lines = self.lines_of_action(&calm, act, own)
+            self.fill_in(self.group[1:own_lines], True)
+            self.play(&calm, act, own)
+            if s.reason == FINISHED and (s.n_army[0] or s.n_army[1] or s.n_army[2]):
+                self.fill_in(self.group[own_lines:], False)
+                fight(ctx, s, 7)
+        else:
+            self.fill_in(self.group[1:], True)
+            self.play(ctx, act, own)
+        if (
+            s.shown.kind == WILD_PROVOKE and s.pending == NOT_PENDING and not own and len(self.group) == 1
+            and self.may_know(self.armies())
+        ):
             # Play it again as if there were a monster of every type to be seen.
             self.wasted = self.now
             self.now = self.base
@@ -169,9 +182,14 @@ cdef class Tracker:
             if act.verb == V_DRAW:
                 s.pile[act.a][s.n_pile[act.a] - 1] = WILD_PROVOKE
             s.shown.action = action
-            self.play(act, own)
+            self.play(ctx, act, own)
             for t in range(N_TYPES):
                 s.visible[t] = saved[t]
+            if self.contradiction(&self.wasted):
+                self.doubtful = False
+            elif self.contradiction(s):
+                self.now = self.wasted
+                self.doubtful = False
         lines = event_lines(self.game.names, ctx, s, self.observer)
         for given, shown in zip(self.group, lines):
             if given != shown:
@@ -179,19 +197,40 @@ cdef class Tracker:
         if len(self.group) > len(lines):
             raise _Refused("this action turned nothing more over")
         self.complete = len(self.group) == len(lines) and not memchr(s.shown.army, UNKNOWN, s.shown.n_army)
-        if guessed and s.shown.n_army:
-            self.complete = False
         if self.complete:
-            problem = self.contradiction()
+            problem = self.contradiction(s)
             # A battle can only have turned over what would resolve it.
             self.complete = problem is None
             if problem and act.verb != V_PROVOKE and act.verb != V_WILD and s.reason == RUNNING:
                 raise _Refused(f"contradicts what was seen before: {problem}")
         return 0
 
-    cdef int play(self, Act act, bint own) noexcept:
+    cdef int lines_of_action(self, const Ctx *calm, Act act, bint own) except -1:
+        """How many lines of the group belong to the action itself, where Armageddon may follow."""
+        cdef int n = 1, slot, types = 1 << act.a
+        cdef State before
+        cdef bint sure = False, fits = True
+        if act.verb == V_LULLABY:
+            return min(2, len(self.group))
+        if act.verb != V_PROVOKE and act.verb != V_WILD:
+            before = self.now
+            self.play(calm, act, own)
+            n = len(event_lines(self.game.names, calm, &self.now, self.observer))
+            self.now = before
+            return min(n, len(self.group))
+        for slot in range(N_SLOTS):
+            if self.now.slots >> slot & 1 and self.now.monsters[slot].head < calm.n_heads:
+                sure = sure or bool(calm.types[self.now.monsters[slot].head] & types)
+        while n < len(self.group) and self.group[n].startswith("reveal "):
+            head = self.game.heads.get(self.group[n].split(" ")[-1])
+            fits = fits and head is not None and bool(calm.types[<int>self.game.codes[head]] & types)
+            n += 1
+        if not sure and (n == 1 or not fits):
+            return 1  # no battle: all lines are of Armageddon
+        return min(n + 1, len(self.group))
+
+    cdef int play(self, const Ctx *ctx, Act act, bint own) noexcept:
         """Apply the action to the view; what others hold stays hidden."""
-        cdef const Ctx *ctx = &self.game.context
         cdef State *s = &self.now
         cdef int actor = s.current, kind, slot, t
         cdef uint32_t number = s.next_number
@@ -203,9 +242,7 @@ cdef class Tracker:
         kind = s.shown.kind
         if act.verb == V_DRAW and kind >= BABIES and kind != NONE:
             t = baby_type(kind)
-            # Unless a closing Armageddon has turned it over.
-            if s.n_army[t] and s.army_known[t][s.n_army[t] - 1] == 1 << actor:
-                s.army[t][s.n_army[t] - 1] = UNKNOWN
+            s.army[t][s.n_army[t] - 1] = UNKNOWN
         if act.verb == V_MASK:
             number = s.shown.monster[0]
             for slot in range(N_SLOTS):
@@ -301,20 +338,16 @@ cdef class Tracker:
                 types |= 1 << t
         return types
 
-    cdef int fill_in(self, int brought, bint guessed) except -1:
-        """Put the heads and Babies that the lines name in place.
-
-        `brought` is the card that the action itself brings, NONE without; of a guessed one only the type is known. Returns
-        the kind of a guessed Baby when a line names it, else NONE.
-        """
+    cdef int fill_in(self, list lines, bint before_action) except -1:
+        """Put the heads and Babies that the lines name in place."""
         cdef State *s = &self.now
-        cdef int t, first, i, kind, named = NONE
-        for line in self.group[1:]:
+        cdef int t, first, i, kind
+        for line in lines:
             verb, *words = line.split(" ")
             if verb == "reveal":
                 if len(words) != 2 or words[1] not in self.game.heads:
                     raise _Refused("a head is revealed as in 'reveal m3 sky'")
-                self.reveal(self.slot_of(words[0]), self.game.codes[self.game.heads[words[1]]], words[0])
+                self.reveal(words[0], self.game.codes[self.game.heads[words[1]]], before_action)
                 continue
             if not words or words[0] not in TYPES:
                 raise _Refused("an army is turned over as in 'army land land_baby_2 land_baby_0'")
@@ -322,11 +355,6 @@ cdef class Tracker:
             kinds = [self.game.codes.get(word, -1) for word in words[1:]]
             if any(not BABIES + 10 * t <= kind < BABIES + 10 * t + 10 for kind in kinds):
                 raise _Refused(f"these are not {words[0]} Babies of this deck")
-            if NONE != brought >= BABIES and baby_type(brought) == t and kinds:
-                # Armageddon follows at once, and turns over the Baby that was just added.
-                if not guessed and kinds[-1] != brought:
-                    raise _Refused(f"the last Baby is {self.game.names[brought]}")
-                named = kinds.pop()
             # A battle turns the whole army over, a Lullaby its top.
             first = s.n_army[t] - len(kinds)
             if first < 0:
@@ -335,7 +363,7 @@ cdef class Tracker:
                 if s.army[t][first + i] not in (UNKNOWN, kind):
                     raise _Refused(f"Baby {first + i + 1} from the bottom is {self.game.names[s.army[t][first + i]]}")
                 s.army[t][first + i] = kind
-        return named
+        return 0
 
     cdef int slot_of(self, str name) except -1:
         cdef int slot
@@ -344,13 +372,16 @@ cdef class Tracker:
                 return slot
         raise _Refused(f"there is no monster {name}")
 
-    cdef int reveal(self, int slot, int kind, str name) except -1:
-        """Put a head under its mask; a swap shows it where it goes to."""
+    cdef int reveal(self, str name, int kind, bint before_action) except -1:
+        """Put a head under its mask; before a swap it is where it comes from."""
         cdef const Ctx *ctx = &self.game.context
         cdef State *s = &self.now
+        cdef int slot
         words = self.group[0].split(" ")
-        if words[0] == "swap" and len(words) == 3:
+        if before_action and words[0] == "swap" and name in words:
             slot = self.slot_of(words[2] if words[1] == name else words[1])
+        else:
+            slot = self.slot_of(name)
         if not s.monsters[slot].mask:
             raise _Refused(f"no mask lies on the head that {name} shows")
         if s.monsters[slot].head not in (UNKNOWN, kind):
@@ -361,10 +392,10 @@ cdef class Tracker:
         refresh(ctx, s, slot)
         return 0
 
-    cdef object contradiction(self):
-        """Why no assignment of cards fits what the seat knows now, or None."""
+    cdef object contradiction(self, const State *s):
+        """Why no assignment of cards fits what the seat knows in a state, or None."""
         cdef Observation observation = Observation(self.game, self.seat)
-        observe(&self.game.context, &self.now, self.observer, <View *>observation.data)
+        observe(&self.game.context, s, self.observer, <View *>observation.data)
         try:
             observation.prepared()
         except ObservationError as error:

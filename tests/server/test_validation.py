@@ -223,3 +223,26 @@ def test_game_over(service: Service) -> None:
         state.apply(state.legal_actions()[0])
     error = refused(lambda: service.client.suggest_move(state.observation(0), iterations=1))
     assert error.reason == "GAME_OVER"
+
+
+def test_a_wild_provoke_waits_only_where_it_is_of_use(service: Service, position: Position) -> None:
+    for army in position["armies"]:
+        position["discard"] += [baby["kind"] for baby in army["babies"] if baby["kind"]]
+        hidden = sum(not baby["kind"] for baby in army["babies"])
+        position["pile_counts"][0] += hidden
+        army["babies"] = []
+    if "wild_provoke" in position["discard"]:
+        position["discard"].remove("wild_provoke")
+    else:
+        position["pile_counts"][0] -= 1
+    position["pending"] = "PENDING_WILD_PROVOKE_DRAWN"
+    position["actions_used"] = max(1, position["actions_used"])
+    error = refused(lambda: service.client.suggest_move(position, iterations=10))
+    assert [violation.field for violation in error.violations] == ["pending"]
+
+
+def test_what_a_request_says_at_length_comes_back_cut_short(service: Service, position: Position) -> None:
+    position["rules"]["deck"] = "x" * 20_000
+    error = refused(lambda: service.client.suggest_move(position, iterations=10))
+    assert error.violations[0].field == "rules.deck"
+    assert len(error.message) < 1000
