@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ai.ismcts import Search, StopToken, capacity_for
+from ai.ismcts import Search, StopToken, bytes_per_node, capacity_for
 from ai.params import SearchParams
 from ai.suggestion import Alternative, Outcome, Root, Suggestion, require_turn
 from bvb_core.game import Action, Observation
 
 PV_LENGTH = 8
+MAX_THREADS = 64
 
 
 class Analysis:
@@ -23,9 +24,19 @@ class Analysis:
     """
 
     def __init__(
-        self, observation: Observation, params: SearchParams, seed: int, only: Collection[Action] | None = None
+        self,
+        observation: Observation,
+        params: SearchParams,
+        seed: int,
+        only: Collection[Action] | None = None,
+        previous: Analysis | None = None,
+        keys: Sequence[int] = (),
     ) -> None:
         """The clock of the budget starts now. `only`: the legal moves to look at, None for all.
+
+        `previous`: an analysis of the same seat in the same game, which has ended. What it found is taken over where it
+        looked ahead to this position: `keys` is what the seat was shown since (State.event_key), action by action.
+        The budget counts new iterations only.
 
         Raises ValueError when it is not the observer's turn or `only` holds no legal move.
         """
@@ -35,22 +46,44 @@ class Analysis:
         self._time_ms = params.time_ms
         self._start = time.perf_counter()
         self._classes = _symmetry_classes(observation, only)
+        self._generation: int = 0 if previous is None else previous._generation + 1  # new chance, not that of before once more
         threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
         # Root parallelization (Chaslot, Winands, van den Herik 2008): a search for every thread.
         self._shares: list[int | None] = [None] * threads
         if params.iterations is not None:
             self._shares = [params.iterations // threads + (i < params.iterations % threads) for i in range(threads)]
-        self._searches = [
+        room = 0 if previous is None else max(max(search.tree_size) for search in previous._searches)
+        self._searches: list[Search] = [
             Search(
                 observation,
                 seed,
-                stream,
-                capacity_for(observation.game, share, max(1, params.memory_mb // threads)),
+                stream + self._generation * MAX_THREADS,
+                capacity_for(
+                    observation.game, None if share is None else share + room, max(1, params.memory_mb // threads)
+                ),
                 params.exploration,
                 None if only is None else list(self._classes),
             )
             for stream, share in enumerate(self._shares)
         ]
+        if previous is not None:
+            for search, old in zip(self._searches, previous._searches, strict=False):
+                search.adopt(old, list(keys))
+        self._adopted = [
+            {action_id: _Sums(visits, returns) for action_id, visits, _, returns, _ in search.root_edges()}
+            for search in self._searches
+        ]
+
+    @property
+    def adopted(self) -> int:
+        """Visits of this position that were taken over."""
+        return sum(search.adopted for search in self._searches)
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory of the trees."""
+        size = bytes_per_node(self.observation.game.num_players)
+        return size * sum(max(search.tree_size) for search in self._searches)
 
     @property
     def iterations(self) -> int:
@@ -91,15 +124,16 @@ class Analysis:
         seats = self.observation.game.num_players
         state = self.observation.any_state()
         edges: dict[int, _Sums] = {}
-        for search in self._searches:
+        for search, adopted in zip(self._searches, self._adopted, strict=True):
             for action_id, visits, available, returns, scores in search.root_edges():
-                squares = search.squared_returns(action_id)
-                edges.setdefault(action_id, _Sums(seats)).add(visits, available, returns, squares, scores)
+                sums = edges.setdefault(action_id, _Sums(0, [0.0] * seats))
+                sums.add(visits, available, returns, search.squared_returns(action_id), scores, adopted.get(action_id))
         seat = self.observation.current_player
         ranked = sorted(
             edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0])
         )
-        alternatives = tuple(self._alternative(action_id, sums) for action_id, sums in ranked[:multi_pv])
+        root = self._root(state.game.outcome_names)
+        alternatives = tuple(self._alternative(action_id, sums, root) for action_id, sums in ranked[:multi_pv])
         best = alternatives[0]
         return Suggestion(
             best.action,
@@ -110,10 +144,11 @@ class Analysis:
             self.elapsed_ms,
             self.stop_reason,
             tuple(self.observation.warnings()),
-            self._root(state.game.outcome_names),
+            root,
+            self.adopted,
         )
 
-    def _alternative(self, action_id: int, sums: _Sums) -> Alternative:
+    def _alternative(self, action_id: int, sums: _Sums, root: Root) -> Alternative:
         members = self._classes[action_id]
         lines = (search.variation(action_id, PV_LENGTH) for search in self._searches)
         line = max(lines, key=len)
@@ -126,11 +161,11 @@ class Analysis:
             sums.visits,
             sums.available,
             tuple(r / sums.visits for r in sums.returns),
-            tuple(s / sums.visits for s in sums.scores),
+            tuple(s / sums.new for s in sums.scores) if sums.new else root.expected_score,
             tuple(words),
             tuple(
-                _deviation(total, squares, sums.visits) / math.sqrt(sums.visits)
-                for total, squares in zip(sums.returns, sums.squares, strict=True)
+                _deviation(total, squares, sums.new) / math.sqrt(sums.visits)
+                for total, squares in zip(sums.new_returns, sums.squares, strict=True)
             ),
             tuple(visits for _, visits in line),
         )
@@ -155,20 +190,31 @@ class Analysis:
 
 
 class _Sums:
-    """Statistics of one move over several searches."""
+    """Statistics of one move over several searches: all visits, and of `new` ones what is not taken over with a tree."""
 
-    def __init__(self, seats: int) -> None:
-        self.visits = self.available = 0
-        self.returns = [0.0] * seats
-        self.squares = [0.0] * seats
-        self.scores = [0.0] * seats
+    def __init__(self, visits: int, returns: list[float]) -> None:
+        zeros = [0.0] * len(returns)
+        self.visits, self.returns = visits, returns
+        self.available = self.new = 0
+        self.new_returns, self.squares, self.scores = zeros, zeros, zeros
 
     def add(
-        self, visits: int, available: int, returns: list[float], squares: list[float], scores: list[float]
+        self,
+        visits: int,
+        available: int,
+        returns: list[float],
+        squares: list[float],
+        scores: list[float],
+        adopted: _Sums | None,
     ) -> None:
+        """Add one search, in which the move was `adopted` with these visits and returns."""
         self.visits += visits
         self.available += available
+        self.new += visits - (adopted.visits if adopted else 0)
         self.returns = _sum_up((self.returns, returns))
+        before = adopted.returns if adopted else [0.0] * len(returns)
+        new_returns = [now - then for now, then in zip(returns, before, strict=True)]
+        self.new_returns = _sum_up((self.new_returns, new_returns))
         self.squares = _sum_up((self.squares, squares))
         self.scores = _sum_up((self.scores, scores))
 
@@ -178,8 +224,11 @@ def _sum_up(vectors: Iterable[Iterable[float]]) -> list[float]:
 
 
 def _deviation(total: float, squares: float, n: int) -> float:
-    """Standard deviation of n values from their sum and the sum of their squares."""
-    return math.sqrt(max(0.0, squares - total * total / n) / max(1, n - 1))
+    """Standard deviation of n values from their sum and the sum of their squares; of less than two, 0.5, the largest one
+    of values from 0 to 1."""
+    if n < 2:
+        return 0.5
+    return math.sqrt(max(0.0, squares - total * total / n) / (n - 1))
 
 
 def _symmetry_classes(observation: Observation, only: Collection[Action] | None) -> dict[int, list[Action]]:

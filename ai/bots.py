@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,12 +54,15 @@ class IsmctsBot:
         analysis.run(stop=stop)
         return analysis.report(multi_pv)
 
-    def analysis(self, observation: Observation, only: Collection[Action] | None = None) -> Analysis:
-        """The search behind `suggest`, to be run in slices; `only`: the legal moves to look at, None for all.
-
-        Raises ValueError when it is not the observer's turn or `only` holds no legal move.
-        """
-        return Analysis(observation, self.params_for(observation), self.seed, only)
+    def analysis(
+        self,
+        observation: Observation,
+        only: Collection[Action] | None = None,
+        previous: Analysis | None = None,
+        keys: Sequence[int] = (),
+    ) -> Analysis:
+        """The search behind `suggest`, to be run in slices, and to go on from an earlier one; see Analysis."""
+        return Analysis(observation, self.params_for(observation), self.seed, only, previous, keys)
 
     def params_for(self, observation: Observation) -> SearchParams:
         """Parameters of the search in a position."""

@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from ai.tree cimport (
-    NIL, ROOT, Edge, Tree, add_edge, bytes_per_entry, find_or_add_node, tree_alloc, tree_free,
+    NIL, ROOT, Edge, Tree, add_edge, bytes_per_entry, copy_subtree, find_or_add_node, tree_alloc, tree_free,
 )
 from bvb_core.game cimport (
     ABSENT, CHANCE_NODE, MAX_OUTCOMES, MAX_SEATS, SPECTATOR, TERMINAL_NODE, Game, GameOps, Observation, State, seed_bits,
@@ -92,6 +92,7 @@ cdef class Search:
     cdef double *root_scores               # [action][seat], sums of scores below the root
     cdef double *root_squares              # [action][seat], sums of squared returns below the root
     cdef uint8_t *excluded                 # by action, what the root must not try
+    cdef readonly int64_t adopted          # visits of the root that were taken over from another search
     cdef RootSums sums
 
     def __cinit__(self, Observation observation, seed: int, stream: int = 0, capacity: int = 1 << 20,
@@ -138,6 +139,52 @@ cdef class Search:
         free(self.root_scores)
         free(self.root_squares)
         free(self.excluded)
+
+    def adopt(self, Search old, keys: list[int]) -> bool:
+        """Before the first run: take over what another search of the same observer has found below a line.
+
+        `keys` are what the line showed the observer (State.event_key), action by action; without any, the whole tree is
+        taken. Of several nodes that look alike to the observer the most visited one is taken. False, and nothing is taken,
+        when the line is not in the tree. `root_edges` then counts visits of both, `sums` only what is new.
+        """
+        cdef uint32_t node = ROOT, best, edge, child
+        cdef uint64_t key
+        cdef int32_t action
+        cdef bint copied
+        if self.iterations or self.adopted:
+            raise ValueError("a search adopts before its first run, and once")
+        if old.observation.game is not self.observation.game or old.observer != self.observer:
+            raise ValueError("only a search of the same observer in the same game can be adopted")
+        for key in keys:
+            best = NIL
+            edge = old.tree.nodes[node].first_edge
+            while edge != NIL:
+                child = old.tree.edges[edge].first_node
+                while child != NIL:
+                    if old.tree.nodes[child].key == key and (
+                        best == NIL or old.tree.nodes[child].visits > old.tree.nodes[best].visits
+                    ):
+                        best = child
+                    child = old.tree.nodes[child].next
+                edge = old.tree.edges[edge].next
+            if best == NIL:
+                return False
+            node = best
+        possible = set(self.observation.any_state().search_action_ids())
+        edge = old.tree.nodes[node].first_edge
+        if edge == NIL:
+            return False
+        while edge != NIL:
+            action = old.tree.edges[edge].action
+            if action not in possible or self.excluded[action]:
+                return False
+            edge = old.tree.edges[edge].next
+        with nogil:
+            copied = copy_subtree(&old.tree, node, &self.tree)
+        if not copied:
+            raise MemoryError("not enough memory to take over a tree")
+        self.adopted = self.tree.nodes[ROOT].visits
+        return True
 
     def run(self, iterations: int | None, time_ms: float | None, StopToken stop = None) -> None:
         """Grow the tree by a number of iterations, or for a time, whichever ends first; at least by one iteration."""

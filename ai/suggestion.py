@@ -67,6 +67,8 @@ class Suggestion:
     warnings: tuple[str, ...] = ()
     root: Root | None = None
     """None for bots that do not measure it."""
+    adopted: int = 0
+    """Visits that were taken over from an earlier search, on top of the iterations."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON, moves in notation."""

@@ -89,3 +89,36 @@ cdef inline uint32_t find_or_add_node(Tree *tree, uint32_t edge, uint64_t key) n
         tree.nodes[node] = Node(key, tree.edges[edge].first_node, NIL, 0)
         tree.edges[edge].first_node = node
     return node
+
+
+cdef inline bint copy_subtree(const Tree *old, uint32_t node, Tree *tree) noexcept nogil:
+    """Copy what lies below a node to the root of an empty tree, nearest nodes first, as far as there is room; false when
+    memory cannot be had."""
+    cdef uint32_t *source = <uint32_t *>malloc(tree.capacity * sizeof(uint32_t))     # by node of the new tree
+    cdef uint32_t i = ROOT, edge, child, copy, below, seat
+    if source == NULL:
+        return False
+    source[ROOT] = node
+    tree.nodes[ROOT].visits = old.nodes[node].visits
+    while i < tree.n_nodes:
+        edge = old.nodes[source[i]].first_edge
+        while edge != NIL:
+            copy = add_edge(tree, i, old.edges[edge].action)
+            if copy == NIL:
+                break
+            tree.edges[copy].visits = old.edges[edge].visits
+            tree.edges[copy].available = old.edges[edge].available
+            for seat in range(tree.seats):
+                tree.totals[copy * tree.seats + seat] = old.totals[edge * tree.seats + seat]
+            child = old.edges[edge].first_node
+            while child != NIL:
+                below = find_or_add_node(tree, copy, old.nodes[child].key)
+                if below == NIL:
+                    break
+                tree.nodes[below].visits = old.nodes[child].visits
+                source[below] = child
+                child = old.nodes[child].next
+            edge = old.edges[edge].next
+        i += 1
+    free(source)
+    return True

@@ -174,7 +174,11 @@ class Analysis:
 
 
 class Seat:
-    """A bot in a seat; see bvb.client.Seat. Made by Client.play_seat."""
+    """A bot in a seat; see bvb.client.Seat. Made by Client.play_seat.
+
+    When the server ends the stream at the moment in which a message is sent, grpc.aio knows of the end only as INTERNAL,
+    "Internal error from Core"; the seat can be taken up again all the same.
+    """
 
     def __init__(self, call: Any, ready: bot_pb2.SeatReady) -> None:
         self._call = call

@@ -186,6 +186,8 @@ def search_request(
     avoid_moves: Iterable[str] = (),
     bot: str = "",
     settings: Mapping[str, int | float] | None = None,
+    keep_search: bool = False,
+    search_token: str = "",
 ) -> engine_pb2.SuggestMoveRequest:
     """See Client.suggest_move."""
     return engine_pb2.SuggestMoveRequest(
@@ -198,6 +200,8 @@ def search_request(
         avoid_moves=avoid_moves,
         bot=bot,
         settings=setting_messages(settings),
+        keep_search=keep_search,
+        search_token=search_token,
     )
 
 
@@ -326,3 +330,7 @@ class SearchOptions(TypedDict, total=False):
     """One of those that engine_info lists; empty: the default one."""
     settings: Mapping[str, int | float] | None
     """Settings of the bot by name, such as {"exploration": 0.9}, in the types that engine_info lists."""
+    keep_search: bool
+    """Have the server keep the search; the answer's search_token names it."""
+    search_token: str
+    """Go on from this kept search; the position is the same, or continues it by `events`."""

@@ -36,12 +36,24 @@ def observation_from_history(
     message: engine_pb2.History, decks: Mapping[str, bvb_core.Deck]
 ) -> bvb_core.Observation:
     """The position after the events; a ServiceError names the event that cannot have happened."""
+    return follow_history(message, decks)[0]
+
+
+def follow_history(
+    message: engine_pb2.History, decks: Mapping[str, bvb_core.Deck]
+) -> tuple[bvb_core.Observation, list[tuple[int, int | None]]]:
+    """The position after the events, and for every action the number of lines up to its last one and its event key, None
+    where it has none. A ServiceError names the event that cannot have happened."""
+    keys: list[tuple[int, int | None]] = []
     initial = observation_from_proto(message.initial_view, decks, "history.initial_view.")
     tracker = bvb_core.Tracker(initial.rules, initial.seat, initial)
     try:
         for line in message.events:
+            if keys and line.startswith(("reveal ", "army ")):
+                keys.pop()
             tracker.push(line)
-        return tracker.observation()
+            keys.append((tracker.count, tracker.event_key()))
+        return tracker.observation(), keys
     except bvb_core.EventError as error:
         raise invalid(f"history.events[{error.index}]", error.reason, "INVALID_EVENT") from None
 
@@ -81,6 +93,7 @@ def suggestion_to_proto(suggestion: ai.Suggestion, seed: int) -> engine_pb2.Sugg
         warnings=suggestion.warnings,
         seed=seed,
         root=None if suggestion.root is None else root_to_proto(suggestion.root),
+        adopted=suggestion.adopted,
     )
 
 

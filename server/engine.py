@@ -1,10 +1,14 @@
 """Answers to the requests of EngineService, without a network."""
 
 import secrets
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
+
+import grpc
 
 import ai
 import bvb_core
@@ -13,7 +17,7 @@ from ai.clock import time_for_move
 from ai.params import SearchParams, settings_of
 from bvb.v1 import engine_pb2
 from server import convert
-from server.errors import invalid
+from server.errors import ServiceError, invalid
 
 INT32_MAX = 2**31 - 1
 DEFAULT_BOT = "ismcts"
@@ -22,6 +26,8 @@ INTERVAL = (20, 60_000)
 DEFAULT_INTERVAL_MS = 250
 FIRST_INTERVAL_MS = 20
 MAX_QUERY_ID = 100
+# How long a search is kept, in seconds.
+KEPT_S = 600.0
 # The largest values that a search takes.
 LARGEST = {parameter.name: int(parameter.metadata["high"]) for parameter in fields(SearchParams)}
 
@@ -59,6 +65,11 @@ class Search:
     """As in the name of a bot: ":key=value" for each."""
     only: tuple[bvb_core.Action, ...] | None = None
     """The moves to look at; None: all."""
+    origin: "Origin | None" = None
+    """Where the position comes from, when the search is to be kept."""
+    previous: ai.Analysis | None = None
+    """What to go on from, and what was shown since, by event keys."""
+    keys: tuple[int, ...] = ()
 
     def make_bot(self, time_ms: float) -> ai.Bot:
         """The bot, with its budget of iterations and this one of time."""
@@ -74,6 +85,14 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The history that a position was given by; empty for a position that was given as it is."""
+
+    initial_view: bytes = b""
+    events: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Analysis:
     """A valid AnalyzeRequest."""
 
@@ -83,12 +102,50 @@ class Analysis:
     """Empty when the caller gave none."""
 
 
+class KeptSearches:
+    """Searches that have ended, by names that cannot be guessed. Thread-safe; bounded by time, number and memory."""
+
+    def __init__(self, limit: int = 256, limit_bytes: int = 512 * 2**20) -> None:
+        self._limit, self._limit_bytes = limit, limit_bytes
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[ai.Analysis, Origin, float]] = OrderedDict()  # with the time, oldest first
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, analysis: ai.Analysis, origin: Origin) -> str:
+        """The name of a search that is kept from now on."""
+        token = secrets.token_hex(16)
+        with self._lock:
+            self._kept[token] = (analysis, origin, time.monotonic())
+            self._forget_old()
+        return token
+
+    def get(self, token: str) -> tuple[ai.Analysis, Origin] | None:
+        """The search with a name, and where its position came from; None when it is not kept."""
+        with self._lock:
+            self._forget_old()
+            kept = self._kept.get(token)
+        return None if kept is None else kept[:2]
+
+    def _forget_old(self) -> None:
+        oldest_kept = time.monotonic() - KEPT_S
+        size = sum(analysis.size_bytes for analysis, _, _ in self._kept.values())
+        while self._kept:
+            token, (analysis, _, ended) = next(iter(self._kept.items()))
+            if ended >= oldest_kept and len(self._kept) <= self._limit and size <= self._limit_bytes:
+                return
+            size -= analysis.size_bytes
+            del self._kept[token]
+
+
 class Engine:
     """Thread-safe. `decks` by id, the standard one among them."""
 
     def __init__(self, decks: Mapping[str, bvb_core.Deck], limits: Limits) -> None:
         self.decks = decks
         self.limits = limits
+        self.kept = KeptSearches()
 
     def legal_moves(self, request: engine_pb2.ListLegalMovesRequest) -> engine_pb2.ListLegalMovesResponse:
         observation = self._position(request)
@@ -112,7 +169,18 @@ class Engine:
     def check(self, request: engine_pb2.SuggestMoveRequest) -> Search:
         """The search that a request asks for; a ServiceError names what is wrong with it."""
         self.check_bot(request)
-        return self.check_search(self._position(request), request)
+        search = self.check_search(self._position(request), request)
+        if not request.keep_search and not request.search_token:
+            return search
+        for field in ("keep_search", "search_token"):
+            if getattr(request, field) and (BOTS[search.bot].params is not SearchParams or search.only is not None):
+                raise invalid(field, "is for ismcts and vanilla, and for all moves", "NOT_SUPPORTED")
+        if request.keep_search:
+            search = replace(search, origin=_origin(request))
+        if request.search_token:
+            previous, keys = self._go_on(search.observation, request)
+            search = replace(search, previous=previous, keys=keys)
+        return search
 
     def check_bot(self, request: engine_pb2.SuggestMoveRequest) -> None:
         """Raises a ServiceError naming what is wrong with a request, apart from its position and budget."""
@@ -184,7 +252,7 @@ class Engine:
         bot = bot or search.make_bot(time_ms)
         multi_pv = search.multi_pv or None
         if isinstance(bot, IsmctsBot):
-            analysis = bot.analysis(search.observation, search.only)
+            analysis = bot.analysis(search.observation, search.only, search.previous, search.keys)
             ended = analysis.run(FIRST_INTERVAL_MS if report else None, stop)
             while not ended:
                 if report is not None:
@@ -196,12 +264,37 @@ class Engine:
         else:
             suggestion = bot.suggest(search.observation, multi_pv=multi_pv, stop=stop)
         response = convert.suggestion_to_proto(suggestion, search.seed)
+        if search.origin is not None and isinstance(bot, IsmctsBot):
+            response.search_token = self.kept.add(analysis, search.origin)
         if response.stop_reason == engine_pb2.STOP_REASON_TIME and time_ms != search.time_ms:
             response.warnings.append(
                 f"ended after {time_ms} ms, before the budget was used up: "
                 "by the deadline of the call or the limit of the server"
             )
         return response
+
+    def _go_on(
+        self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest
+    ) -> tuple[ai.Analysis | None, tuple[int, ...]]:
+        """The search to go on from, None when it is of no use here, and what was shown since. Raises a ServiceError when
+        the position does not follow."""
+        kept = self.kept.get(request.search_token)
+        if kept is None:
+            raise ServiceError(
+                grpc.StatusCode.NOT_FOUND, "search_token: no search is kept under this name", "UNKNOWN_TOKEN"
+            )
+        analysis, then = kept
+        if observation == analysis.observation:
+            return analysis, ()
+        now = _origin(request)
+        n = len(then.events)
+        if not then.initial_view or now.initial_view != then.initial_view or now.events[:n] != then.events:
+            raise invalid("search_token", "the position does not continue that of the earlier search", "NOT_CONTINUED")
+        _, keys = convert.follow_history(request.history, self.decks)
+        since = [key for lines, key in keys if lines > n]
+        if None in since:  # a Wild Provoke of which the seat could not tell whether it was of use
+            return None, ()
+        return analysis, tuple(key for key in since if key is not None)
 
     def _check_numbers(self, request: engine_pb2.SuggestMoveRequest) -> None:
         budget = request.budget
@@ -253,6 +346,13 @@ def _require_turn(observation: bvb_core.Observation) -> None:
             f"seat {observation.seat} is not to move, seat {observation.current_player} is",
             "WRONG_SEAT",
         )
+
+
+def _origin(request: engine_pb2.SuggestMoveRequest) -> Origin:
+    if not request.HasField("history"):
+        return Origin()
+    view = request.history.initial_view.SerializeToString(deterministic=True)
+    return Origin(view, tuple(request.history.events))
 
 
 def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:

@@ -43,6 +43,7 @@ def follow_game(seed: int) -> Tally:
                     tracker.push(line)
                 if doubtful(lines) and tracker.seat != player:
                     continue
+                assert tracker.event_key() == state.event_key(tracker.seat)
                 tally["observations"] += 1
                 seen, told = state.observation(tracker.seat), tracker.observation()
                 assert bytes(told) == bytes(seen), f"{lines} to {tracker.seat}: {differences(told, seen)}"

@@ -21,6 +21,7 @@ from bvb_core.bears.ops cimport State as StateObject
 from bvb_core.bears.position import brief
 from bvb_core.bears.rules cimport apply_act
 from bvb_core.bears.state cimport *
+from bvb_core.game cimport SPECTATOR
 from bvb_core.game import ObservationError
 
 
@@ -118,6 +119,14 @@ cdef class Tracker:
         cdef Observation observation = Observation(self.game, self.seat)
         observe(&self.game.context, s, self.observer, <View *>observation.data)
         return observation
+
+    def event_key(self) -> int | None:
+        """What State.event_key gives this seat for the last action. None before the first one, while lines of it are missing,
+        and where this seat cannot tell yet whether a Wild Provoke is of use."""
+        if not self.group or not self.complete or self.doubtful:
+            return None
+        return self.game.ops.event_key(
+            self.game.ctx, &self.now, SPECTATOR if self.seat is None else self.observer)
 
     cdef int replay(self) except -1:
         """Play the action of the group on the base, and compare what it shows with the group."""

@@ -216,3 +216,74 @@ def test_bandits_have_no_prizes() -> None:
     root = analysis.report().root
     assert root is not None
     assert root.outcomes == ()
+
+
+# ---------------------------------------------------------------- going on from an earlier search
+
+
+def ended(spec: str, observation: Any, seed: int = 0, **options: Any) -> Analysis:
+    analysis = bot(spec, seed).analysis(observation, **options)
+    analysis.run()
+    return analysis
+
+
+def test_going_on_in_the_same_position(observation: Any) -> None:
+    first = ended("ismcts:iterations=700", observation)
+    second = ended("ismcts:iterations=300", observation, previous=first)
+    assert (second.adopted, second.iterations) == (700, 300)
+    before = {a.action: a for a in first.report().alternatives}
+    after = second.report().alternatives
+    assert sum(a.visits for a in after) == 1000
+    assert all(a.visits >= before[a.action].visits for a in after)
+    assert second.report().adopted == 700
+    for alternative in after:
+        assert sum(alternative.win_probability) == pytest.approx(1)
+        assert all(0 <= error <= 0.5 for error in alternative.standard_error)
+        assert all(0 <= score < 40 for score in alternative.expected_score)
+    again = ended("ismcts:iterations=300", observation, previous=first)
+    assert found(again) == found(second)
+    third = ended("ismcts:iterations=100", observation, previous=second)
+    assert third.adopted == 1000
+
+
+def test_what_is_taken_over_is_the_tree_below_the_line() -> None:
+    """Counted in the old tree: the visits of each move after the moves that were made."""
+    adopted = 0
+    for state in states(40, seed=11):
+        seat = state.current_player
+        first = ended("ismcts:iterations=3000", state.observation(seat))
+        state.apply(first.report().action)
+        if state.is_terminal or state.current_player != seat:
+            continue
+        second = ended("ismcts:iterations=1", state.observation(seat), previous=first, keys=[state.event_key(seat)])
+        (search,) = first._searches
+        visits = {node: count for node, count, *_ in search.edges()}
+        assert second.adopted == 0 or second.adopted in visits.values()
+        if second.adopted:
+            adopted += 1
+            alternatives = second.report().alternatives
+            assert sum(a.visits for a in alternatives) in (second.adopted, second.adopted + 1)
+            assert {str(a.action) for a in alternatives} <= {str(a) for a in state.legal_actions()}
+    assert adopted > 10
+
+
+def test_a_line_that_was_not_foreseen(observation: Any) -> None:
+    first = ended("ismcts:iterations=300", observation)
+    second = ended("ismcts:iterations=300", observation, previous=first, keys=[12345])
+    assert second.adopted == 0
+    assert sum(a.visits for a in second.report().alternatives) == 300
+
+
+def test_only_ones_own_tree(observation: Any) -> None:
+    first = ended("ismcts:iterations=10", observation)
+    state = random_game(random.Random(1), players=3)
+    with pytest.raises(ValueError, match="same observer"):
+        ended("ismcts:iterations=10", state.observation(state.current_player), previous=first)
+
+
+def test_a_small_tree_takes_what_fits(observation: Any) -> None:
+    first = ended("ismcts:iterations=40000", observation)
+    second = ended("ismcts:iterations=10:memory_mb=1", observation, previous=first)
+    assert second.adopted == 40000
+    assert second.size_bytes < 1.001 * 2**20 < first.size_bytes
+    assert second.report().alternatives[0].visits > 1000

@@ -90,6 +90,7 @@ def test_play_seat(service: Service) -> None:
         async with await client.resume_seat(token) as again:
             assert again.known_events == len(lines)
             await again.events(["nonsense"])
+            await asyncio.sleep(0.5)  # until the server has answered
             with pytest.raises(bvb.Error) as caught:
                 await again.move()
             assert caught.value.reason == "INVALID_EVENT"
