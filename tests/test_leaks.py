@@ -214,7 +214,15 @@ def answers(service: Service, observation: bvb_core.Observation, seed: int) -> l
         observation=message, budget=engine_pb2.Budget(iterations=50), seed=seed % 2**31))
     move.ClearField("elapsed_ms")
     legal = service.stub.ListLegalMoves(engine_pb2.ListLegalMovesRequest(observation=message))
-    return [answer.SerializeToString(deterministic=True) for answer in (message, move, legal)]
+    with service.client.analyze(observation, iterations=50, seed=seed % 2**31) as analysis:
+        *_, update = analysis
+    update.result.ClearField("elapsed_ms")
+    with service.client.play_seat(observation, iterations=50, seed=seed % 2**31) as bot:
+        played = bot.move()
+    played.result.ClearField("elapsed_ms")
+    return [
+        answer.SerializeToString(deterministic=True) for answer in (message, move, legal, update.result, played)
+    ]
 
 
 def test_the_service_tells_nothing_hidden(tmp_path: Path) -> None:
