@@ -14,13 +14,6 @@ from bvb_core.bears.monsters cimport refresh
 from bvb_core.rng cimport rng_below, rng_double
 
 
-cdef inline void count_parts(int parts, int *seen) noexcept nogil:
-    seen[ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
-    seen[LEGS] += parts >> 2 & 1
-    seen[TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
-    seen[HAT] += parts >> 5 & 1
-
-
 cdef void count_seen(const Ctx *ctx, const State *v, int *seen) noexcept nogil:
     """Cards that the observer sees, by code (UNKNOWN counts those hidden in armies and under masks)."""
     cdef int p, k, t, i, slot

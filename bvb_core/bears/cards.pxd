@@ -150,6 +150,14 @@ cdef inline int popcount(uint64_t x) noexcept nogil:
     return <int>((x * <uint64_t>0x0101010101010101) >> 56)
 
 
+cdef inline void count_parts(int parts, int *total) noexcept nogil:
+    """Add the cards of a set of parts to totals by code."""
+    total[ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
+    total[LEGS] += parts >> 2 & 1
+    total[TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
+    total[HAT] += parts >> 5 & 1
+
+
 cdef extern from *:
     """
     #define BVB_POP2(n) n, n + 1, n + 1, n + 2

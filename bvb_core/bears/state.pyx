@@ -258,10 +258,3 @@ cdef bint knowledge_fits(const Ctx *ctx, const State *s) noexcept:
             if s.army_known[i][o] > EVERYONE:
                 return False
     return True
-
-
-cdef void count_parts(int parts, int *total) noexcept nogil:
-    total[ARM] += (parts & LEFT_ARM) + (parts >> 1 & 1)
-    total[LEGS] += parts >> 2 & 1
-    total[TOOL] += (parts >> 3 & 1) + (parts >> 4 & 1)
-    total[HAT] += parts >> 5 & 1
