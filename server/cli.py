@@ -218,7 +218,7 @@ def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
             f"  {alternative.action.notation:<{max(width, 12)}}  {alternative.visits:>6}  {wins}"
             + (f"  (same as {same})" if same else "")
         )
-    lines += ["", f"{answer.iterations} iterations in {answer.elapsed_ms} ms, seed {answer.seed}"]
+    lines += ["", f"{answer.iterations} iterations in {answer.elapsed_ms:.0f} ms, seed {answer.seed}"]
     return "\n".join(lines)
 
 
