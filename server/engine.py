@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
 
 import grpc
 
@@ -158,7 +157,7 @@ class Engine:
     def info(self) -> engine_pb2.GetEngineInfoResponse:
         names = sorted(BOTS, key=lambda name: name != DEFAULT_BOT)
         return engine_pb2.GetEngineInfoResponse(
-            version=version("bvb-engine"),
+            version=bvb_core.__version__,
             decks=[convert.deck_to_proto(deck) for deck in self.decks.values()],
             limits=self.limits.to_proto(),
             min_players=bvb_core.MIN_PLAYERS,
