@@ -34,6 +34,8 @@ from ai.elo import Sprt, elo_of_share, share_interval
 from ai.suggestion import Bot
 
 FORMAT = "bvb-arena/2"
+# What plays here alone, with a description.
+OTHER_BOTS = {"cheat": "Searches the true state, hidden cards and all: what knowing them would be worth."}
 # Deals a worker that are handed out ahead of the one that is waited for.
 AHEAD = 4
 

@@ -38,7 +38,7 @@ def read_sprt(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         "bvb arena --bots vanilla,greedy --players 2 --games 200 --iterations 1000",
         "bvb arena --bots greedy,random --players 4 --games 400 --json",
     )
-    + bots_help(cheat="Searches the true state, hidden cards and all: what knowing them would be worth."),
+    + bots_help(**arena.OTHER_BOTS),
 )
 @click.option(
     "--bots",

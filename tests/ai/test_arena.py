@@ -431,7 +431,9 @@ def test_bad_usage(arguments: Sequence[str], message: str) -> None:
 
 
 def test_help_has_an_example() -> None:
-    assert "bvb arena --bots" in figures("--help").split("Example:")[1]
+    text = " ".join(figures("--help").split("Example:")[1].split())
+    assert "bvb arena --bots" in text
+    assert all(f" {name} {description}" in text for name, description in arena.OTHER_BOTS.items())
 
 
 def test_options_of_the_rules(tmp_path: Path) -> None:
