@@ -8,11 +8,8 @@ from bvb_core.bears.observe cimport exclude_types, reveal_head
 
 cdef int provokable(const Ctx *ctx, const State *s, int seat) noexcept nogil:
     """Set of types whose armies the seat may provoke."""
-    cdef int t, i, possible = 0
+    cdef int i, possible = (s.visible[0] != 0) | (s.visible[1] != 0) << 1 | (s.visible[2] != 0) << 2
     cdef const Mask *mask
-    for t in range(N_TYPES):
-        if s.visible[t]:
-            possible |= 1 << t
     if s.n_masks:
         for i in range(MAX_MASKS):
             mask = &s.masks[i]
@@ -21,10 +18,7 @@ cdef int provokable(const Ctx *ctx, const State *s, int seat) noexcept nogil:
                     possible |= ctx.types[s.monsters[mask.slot].head]
                 else:
                     possible |= 7 & ~mask.excluded
-    for t in range(N_TYPES):
-        if not s.n_army[t]:
-            possible &= ~(1 << t)
-    return possible
+    return possible & armies_with_babies(s)
 
 
 cdef void collect_army(const Ctx *ctx, State *s, int t, int seat) noexcept nogil:

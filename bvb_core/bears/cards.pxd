@@ -180,18 +180,23 @@ cdef extern from *:
             byte &= byte - 1;
         return place + __builtin_ctz(byte);
     }
+
+    /* By selection in place of a loop, whose end could not be predicted. */
+    static inline int bvb_nth_bit(uint64_t x, int n) {
+        while (n > 3) {
+            x &= x - 1; x &= x - 1; x &= x - 1; x &= x - 1;
+            n -= 4;
+        }
+        uint64_t const x1 = x & (x - 1), x2 = x1 & (x1 - 1), x3 = x2 & (x2 - 1);
+        uint64_t const even = n & 2 ? x2 : x, odd = n & 2 ? x3 : x1;
+        return __builtin_ctzll(n & 1 ? odd : even);
+    }
     """
     int ctz "bvb_ctz"(uint64_t x) noexcept nogil
+    # Index of the n-th lowest set bit, counted from 0; n < popcount(x). For small n; select64 is for any.
+    int nth_bit "bvb_nth_bit"(uint64_t x, int n) noexcept nogil
     int select64 "bvb_select64"(uint64_t x, int k) noexcept nogil
     const uint8_t bvb_pop8[256]
-
-
-cdef inline int nth_bit(uint64_t x, int n) noexcept nogil:
-    """Index of the n-th lowest set bit, counted from 0; n < popcount(x). For small n; select64 is for any."""
-    while n:
-        x &= x - 1
-        n -= 1
-    return ctz(x)
 
 
 cdef int fill_ctx(Ctx *ctx, object deck, int players, bint practice, bint armageddon, int turn_limit) except -1

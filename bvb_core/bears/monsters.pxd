@@ -87,18 +87,10 @@ cdef inline void drop_mask(State *s, Monster *m) noexcept nogil:
 cdef inline void discard_body(State *s, int torso, int parts) noexcept nogil:
     if torso != NONE:
         discard_add(s, torso)
-    if parts & LEFT_ARM:
-        discard_add(s, ARM)
-    if parts & RIGHT_ARM:
-        discard_add(s, ARM)
-    if parts & HAS_LEGS:
-        discard_add(s, LEGS)
-    if parts & LEFT_TOOL:
-        discard_add(s, TOOL)
-    if parts & RIGHT_TOOL:
-        discard_add(s, TOOL)
-    if parts & HAS_HAT:
-        discard_add(s, HAT)
+    discard_some(s, ARM, (parts & LEFT_ARM) + (parts >> 1 & 1))
+    discard_some(s, LEGS, parts >> 2 & 1)
+    discard_some(s, TOOL, (parts >> 3 & 1) + (parts >> 4 & 1))
+    discard_some(s, HAT, parts >> 5 & 1)
 
 
 cdef inline void discard_head(const Ctx *ctx, State *s, Monster *m) noexcept nogil:

@@ -23,10 +23,6 @@ cdef inline int32_t *emit_types(const Ctx *ctx, int32_t *out, int verb, int type
     return out
 
 
-cdef inline int armies_with_babies(const State *s) noexcept nogil:
-    return (s.n_army[0] != 0) | (s.n_army[1] != 0) << 1 | (s.n_army[2] != 0) << 2
-
-
 cdef inline int nameable(const Ctx *ctx, const State *s) noexcept nogil:
     """Armies that a waiting Wild Provoke can be played on.
 
@@ -197,9 +193,8 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
             for i in range(ctx.players):
                 n_swaps += s.n_own[i][LIVING]
             n_swaps = n_swaps * (n_swaps - 1) // 2
-        if hand >> LULLABY & 1:
-            lull = armies_with_babies(s)
-            n_lull = bvb_pop8[lull]
+        lull = armies_with_babies(s)
+        n_lull = (hand >> LULLABY & 1) * bvb_pop8[lull]
         total += n_tools + n_hats + n_masks + n_edges + n_swaps + n_lull
     if s.used == 0:
         provoke = provokable(ctx, s, p)

@@ -142,22 +142,35 @@ cdef inline void hand_add(State *s, int seat, int kind) noexcept nogil:
 cdef inline void hand_remove(State *s, int seat, int kind) noexcept nogil:
     s.hand[seat][kind] -= 1
     s.n_hand[seat] -= 1
-    if s.hand[seat][kind] == 0:
-        s.hand_kinds[seat] &= ~(<uint32_t>1 << kind)
+    s.hand_kinds[seat] &= ~(<uint32_t>(s.hand[seat][kind] == 0) << kind)
+
+
+# The state of the discard pile is hard to predict: no branches here.
+cdef inline void discard_some(State *s, int kind, int n) noexcept nogil:
+    """Add n cards, possibly none."""
+    cdef int some = n > 0
+    s.n_discard_kinds += some & (s.discard[kind] == 0)
+    s.discard_kinds |= <uint64_t>some << kind
+    s.discard[kind] += n
 
 
 cdef inline void discard_add(State *s, int kind) noexcept nogil:
-    if s.discard[kind] == 0:
-        s.discard_kinds |= <uint64_t>1 << kind
-        s.n_discard_kinds += 1
+    s.n_discard_kinds += s.discard[kind] == 0
+    s.discard_kinds |= <uint64_t>1 << kind
     s.discard[kind] += 1
 
 
 cdef inline void discard_remove(State *s, int kind) noexcept nogil:
+    cdef int last
     s.discard[kind] -= 1
-    if s.discard[kind] == 0:
-        s.discard_kinds &= ~(<uint64_t>1 << kind)
-        s.n_discard_kinds -= 1
+    last = s.discard[kind] == 0
+    s.n_discard_kinds -= last
+    s.discard_kinds &= ~(<uint64_t>last << kind)
+
+
+cdef inline int armies_with_babies(const State *s) noexcept nogil:
+    """Set of types."""
+    return (s.n_army[0] != 0) | (s.n_army[1] != 0) << 1 | (s.n_army[2] != 0) << 2
 
 
 cdef inline void army_push(State *s, int kind, int known) noexcept nogil:
