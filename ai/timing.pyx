@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""Timed loops without Python in them, for `bvb bench`."""
+"""What benchmarks need: timed loops without Python in them, and how this was built."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -9,6 +9,30 @@ import time
 
 from bvb_core.game cimport Game, Observation, State, seed_bits
 from bvb_core.rng cimport DETERMINIZATION, PLAYOUT, Rng, rng_below, rng_seed
+
+cdef extern from *:
+    """
+    #ifndef BVB_FLAGS
+    #define BVB_FLAGS ""
+    #endif
+    #if defined(__clang__)
+    #define BVB_COMPILER __VERSION__
+    #else
+    #define BVB_COMPILER "gcc " __VERSION__
+    #endif
+    """
+    const char *BVB_FLAGS
+    const char *BVB_COMPILER
+
+
+def compiler() -> str:
+    """The compiler of this build, with its version."""
+    return BVB_COMPILER.decode()
+
+
+def compiler_flags() -> str:
+    """The flags of this build that decide what machine code comes out."""
+    return BVB_FLAGS.decode()
 
 
 def time_playouts(State start, seed: int, count: int) -> tuple[float, int]:
