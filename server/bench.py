@@ -40,11 +40,16 @@ def _play_any(state: bvb_core.State, rng: random.Random, texts: Iterable[str]) -
 
 
 def random_position(players: int, seed: int, moment: int) -> bvb_core.State:
-    """A game after `moment` random actions, and on to a decision among at least five moves."""
+    """A game after `moment` random actions, and on to a decision among at least five moves.
+
+    Raises ValueError when the game is over before.
+    """
     rng = random.Random(seed)
     state = bvb_core.new_game(players=players, seed=seed, first_player=0)
     step = 0
     while step < moment or len(state.legal_action_ids()) < 5:
+        if state.is_terminal:
+            raise ValueError(f"the game of {players} with seed {seed} ends before action {moment}")
         _play_any(state, rng, map(str, state.legal_actions()))
         step += 1
     return state

@@ -1,23 +1,22 @@
 """The programs that measure, on figures made up by hand."""
 
-from pathlib import Path
-
 import pytest
 
 from . import count, peers
 
-# callgrind's format: a function is named at first mention, and by number later; the line after `calls` is what the call cost.
+# callgrind's format: a function is named at first mention, and by number later; the line after `calls` is what the call
+# cost. Costs are in the order of the events, zeros at the end left out.
 PROFILE = """\
 positions: line
-events: Ir
+events: Ir Bc Bcm Bi Bim
 
 fn=(1) __pyx_f_2ai_6ismcts_6Search_iterate
-10 100
+10 100 8 3 1 1
 +1 20
 cfn=(2) __pyx_f_8bvb_core_5bears_3ops_op_playout
 calls=5 30
-+2 5000
-cfn=(3) __pyx_f_2ai_6ismcts_6Search_select
++2 5000 90 40
+cfn=(3) __pyx_f_2ai_6ismcts_6Search_select.isra.0
 calls=5 40
 * 700
 
@@ -28,22 +27,23 @@ calls=9 1
 -3 400
 
 fn=(2)
-30 5000
-
-fn=(5) __pyx_pw_2ai_6timing_1time_playouts
-60 90
-cfn=(2)
-calls=2 30
-* 2000
+30 1000 50 10
+cfn=(5) __pyx_f_8bvb_core_5bears_5moves_random_act
+calls=7 4
+31 4000 40 30
 """
 
 
-def test_parts_of_a_profile(tmp_path: Path) -> None:
-    profile = tmp_path / "profile"
-    profile.write_text(PROFILE)
-    parts, playouts = count.read(profile)
-    assert parts == {"search": 420, "playout": 5000, "log": 400}
-    assert playouts == 2000
+def test_parts_of_a_profile() -> None:
+    found = list(count.costs(PROFILE))
+    assert count.parts(found) == {"search": [420, 4], "playout": [5000, 40], "log": [400, 0]}
+    assert count.functions(found) == {"Search.iterate": [120, 4], "Search.select": [300, 0], "playout": [1000, 10]}
+    assert count.part("__pyx_f_8bvb_core_5bears_5moves_random_act") == "moves.random_act"
+    assert count.rates({"small": [10, 2], "big": [30, 4]}, 2) == {
+        "big": {"instructions": 15, "mispredictions": 2},
+        "small": {"instructions": 5, "mispredictions": 1},
+        "total": {"instructions": 20, "mispredictions": 3},
+    }
 
 
 @pytest.mark.parametrize(("more_is_better", "times"), [(True, (2, 1.5, 3)), (False, (0.5, 1 / 3, 2 / 3))])

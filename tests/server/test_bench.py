@@ -73,3 +73,8 @@ def test_positions_are_those_of_earlier_versions() -> None:
         "middle": ["draw 3", "draw 1", "provoke land"],
         "late": ["head sky", "dive wild_provoke", "wild sky"],
     }
+
+
+def test_no_position_after_the_end() -> None:
+    with pytest.raises(ValueError, match="ends before action 2000"):
+        bench.random_position(2, 1, 2000)
