@@ -65,8 +65,8 @@ bench-peers: build  ## ours beside OpenSpiel, which is installed for this alone 
 count: build  ## machine instructions an iteration and an action, by part; needs valgrind (ARGS=--json)
 	$(BIN)/python -m tests.bench.count $(ARGS)
 
-performance: build  ## measure everything in docs/performance.md anew and write its tables and plots
-	$(BIN)/python docs/generate_performance.py $(ARGS)
+performance: build  ## measure everything in docs/performance.md anew and write its tables and plots; needs valgrind
+	$(BIN)/python -m tests.bench.performance $(ARGS)
 
 lint: build  ## style, types, wire schema
 	$(BIN)/ruff check .

@@ -1,8 +1,10 @@
 """The programs that measure, on figures made up by hand."""
 
+import json
+
 import pytest
 
-from . import count, peers
+from . import count, peers, performance, plot
 
 # callgrind's format: a function is named at first mention, and by number later; the line after `calls` is what the call
 # cost. Costs are in the order of the events, zeros at the end left out.
@@ -52,3 +54,21 @@ def test_pairs_are_compared_one_by_one(more_is_better: bool, times: tuple[float,
     assert (row["ours"], row["ours_low"], row["ours_high"]) == (30, 20, 30)
     assert (row["theirs"], row["theirs_low"], row["theirs_high"]) == (10, 10, 20)
     assert (row["times_better"], row["times_better_low"], row["times_better_high"]) == pytest.approx(times)
+
+
+def test_page_is_what_the_figures_say() -> None:
+    figures = json.loads(performance.DATA.read_text(encoding="utf-8"))
+    page = performance.PAGE.read_text(encoding="utf-8")
+    assert performance.filled(page, figures) == page, "run `make performance ARGS=--render`"
+    for name, picture in performance.pictures(figures).items():
+        assert (performance.PLOTS / name).read_text(encoding="utf-8") == picture
+        assert f"(plots/{name})" in page
+
+
+@pytest.mark.parametrize(
+    ("high", "levels"), [(8, [0, 1, 2, 3, 4, 5, 6, 7, 8]), (87, [0, 20, 40, 60, 80, 100]), (0.13, [0, 0.02, 0.04])]
+)
+def test_ticks(high: float, levels: list[float]) -> None:
+    found = plot.ticks(high)
+    assert found[: len(levels)] == pytest.approx(levels)
+    assert found[-2] < high <= found[-1]

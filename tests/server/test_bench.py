@@ -26,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL.items():
         monkeypatch.setattr(bench, name, value)
     search_speed = bench.search_speed
-    monkeypatch.setattr(bench, "search_speed", lambda view, iterations, repeats: search_speed(view, 50, repeats))
+    monkeypatch.setattr(bench, "search_speed", lambda view, _, repeats: search_speed(view, 50, repeats))
 
 
 def within(row: dict[str, Any], name: str) -> bool:
