@@ -14,7 +14,8 @@ from typing import Any
 
 import bvb_core
 from ai import make_bot
-from ai.ismcts import Search, bytes_per_node, is_debug_build
+from ai.ismcts import Search, is_debug_build, memory_for
+from ai.params import IsmctsParams
 from ai.timing import compiler, compiler_flags, time_determinize, time_playouts, time_shuffle
 
 REPEATS = 5
@@ -126,13 +127,20 @@ def _determinize() -> dict[str, Any]:
     }
 
 
+def new_search(view: bvb_core.Observation, iterations: int, seed: int) -> Search:
+    """As the bot `ismcts` searches."""
+    params = IsmctsParams(iterations=iterations)
+    memory = memory_for(iterations, params.memory_mb)
+    return Search(view, seed, memory=memory, exploration=params.exploration, observers=params.observers)
+
+
 def search_speed(
     view: bvb_core.Observation, iterations: int, repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
     """Iterations and actions of playouts a second of fresh searches on one thread; `clock` in seconds."""
     runs = []
     for seed in range(repeats):
-        search = Search(view, seed, 0, iterations)
+        search = new_search(view, iterations, seed)
         begin = clock()
         search.run(iterations, None)
         seconds = clock() - begin
@@ -155,6 +163,14 @@ def _search_by_players() -> dict[str, Any]:
         str(players): search_speed(view_at(players, MOMENTS["middle"]), PLAYERS_ITERATIONS, REPEATS)
         for players in range(bvb_core.MIN_PLAYERS, bvb_core.MAX_PLAYERS + 1)
     }
+
+
+def _bytes_per_node() -> float:
+    """An action at an information set with all that it leads to, the mean of a large tree."""
+    search = new_search(view_at(SEARCH_PLAYERS, MOMENTS["middle"]), THREAD_ITERATIONS, 1)
+    search.run(THREAD_ITERATIONS, None)
+    edges, size = search.tree_size
+    return size / edges
 
 
 def _threads() -> dict[str, Any]:
@@ -229,7 +245,7 @@ def run(progress: Callable[[str], None]) -> dict[str, Any]:
     figures |= _threads()
     progress("overshoot of time budgets")
     figures |= _overshoot()
-    figures["bytes_per_node"] = bytes_per_node(SEARCH_PLAYERS)
+    figures["bytes_per_node"] = _bytes_per_node()
     return figures
 
 
@@ -280,6 +296,6 @@ def table(figures: dict[str, Any]) -> str:
         f"{ratio:.2f} times ({low:.2f} to {high:.2f})",
         "budget overshoot, p99         "
         + ", ".join(f"{budget} ms: {over:.2f} ms" for budget, over in figures["overshoot_ms_p99"].items()),
-        f"memory                        {figures['bytes_per_node']} bytes a node",
+        f"memory                        {figures['bytes_per_node']:.1f} bytes a node",
     ]
     return "\n".join(lines)

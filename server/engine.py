@@ -14,7 +14,7 @@ import ai
 import bvb_core
 from ai.bots import BOTS, IsmctsBot
 from ai.clock import time_for_move
-from ai.params import SearchParams, settings_of
+from ai.params import SearchParams, is_ismcts, settings_of
 from bvb.v1 import engine_pb2
 from server import convert
 from server.errors import ServiceError, invalid
@@ -77,7 +77,7 @@ class Search:
         params = BOTS[self.bot].params
         if params is not None:
             spec += f":time_ms={time_ms}"
-            if params is SearchParams:
+            if is_ismcts(params):
                 spec += f":threads={self.threads}"
             if self.iterations:
                 spec += f":iterations={self.iterations}"
@@ -173,7 +173,7 @@ class Engine:
         if not request.keep_search and not request.search_token:
             return search
         for field in ("keep_search", "search_token"):
-            if getattr(request, field) and (BOTS[search.bot].params is not SearchParams or search.only is not None):
+            if getattr(request, field) and (not is_ismcts(BOTS[search.bot].params) or search.only is not None):
                 raise invalid(field, "is for ismcts and vanilla, and for all moves", "NOT_SUPPORTED")
         if request.keep_search:
             search = replace(search, origin=_origin(request))
@@ -356,7 +356,7 @@ def _origin(request: engine_pb2.SuggestMoveRequest) -> Origin:
 
 
 def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
-    """The settings of a request as in the name of a bot."""
+    """The settings of a request as in the name of a bot. What is left of a clock is worth more than a sure move."""
     params = BOTS[bot].params
     known = {} if params is None else {setting.name: setting for setting in settings_of(params)}
     words: dict[str, str] = {}
@@ -374,6 +374,8 @@ def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
         if not setting.low <= value <= setting.high:
             raise invalid(f"settings[{i}].{field}", f"must be {setting.low} to {setting.high}, not {value}", "OUT_OF_RANGE")
         words[given.name] = f":{given.name}={value!r}"
+    if request.budget.HasField("clock") and "early_stop" in known and "early_stop" not in words:
+        words["early_stop"] = ":early_stop=2"
     return "".join(words.values())
 
 
@@ -385,7 +387,7 @@ def _only(
         return None
     legal = {str(action): action for action in observation.legal_actions()}
     for name, moves in (("allow_moves", request.allow_moves), ("avoid_moves", request.avoid_moves)):
-        if moves and BOTS[bot].params is not SearchParams:
+        if moves and not is_ismcts(BOTS[bot].params):
             raise invalid(name, f"{bot} cannot be told which moves to look at", "NOT_SUPPORTED")
         for i, move in enumerate(moves):
             if move not in legal:

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from server.bench import MOMENTS
+from ai.timing import time_playouts
+from server.bench import MOMENTS, new_search, random_position
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ITERATIONS = 5000
@@ -40,13 +41,9 @@ class Cost(NamedTuple):
 
 def work(kind: str, moment: str) -> None:
     """What is counted, in the process that valgrind runs. Prints how much was done."""
-    from ai.ismcts import Search
-    from ai.timing import time_playouts
-    from server.bench import random_position
-
     state = random_position(PLAYERS, 1, MOMENTS[moment])
     if kind == "search":
-        search = Search(state.observation(state.current_player), 1, 0, ITERATIONS)
+        search = new_search(state.observation(state.current_player), ITERATIONS, 1)
         search.run(ITERATIONS, None)
         print(json.dumps({"times": ITERATIONS, "moves": search.moves}))
     else:

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ai import make_bot
-from ai.ismcts import Search
 from ai.timing import time_playouts
-from server.bench import MOMENTS, build, machine, origin, playout_starts, spread, view_at
+from server.bench import MOMENTS, build, machine, new_search, origin, playout_starts, spread, view_at
 
 from ..toys import toy
 
@@ -97,7 +96,7 @@ def poker(ask: Peer, name: str, seed: int) -> tuple[float, float]:
 
 def playout_moves(ask: Peer, seed: int, hearts_moves: float) -> tuple[float, float]:
     """Moves of playouts a second in the search. Ours are counted, theirs are those of a playout after the first move."""
-    search = Search(view_at(3, MOMENTS["middle"]), seed, 0, BEARS_SIMULATIONS)
+    search = new_search(view_at(3, MOMENTS["middle"]), BEARS_SIMULATIONS, seed)
     begin = time.perf_counter()
     search.run(BEARS_SIMULATIONS, None)
     ours = search.moves / (time.perf_counter() - begin)

@@ -148,7 +148,7 @@ def others(figures: dict[str, Any]) -> str:
                 [f"a budget of {budget} ms is overrun by", f"{usual[budget]:.2f} ms, in 99 of 100 searches at most {p99:.2f} ms"]
                 for budget, p99 in over.items()
             ),
-            ["memory that an iteration adds to the tree at most", f"{found['bytes_per_node']} bytes"],
+            ["memory of a move in the tree, with all that it leads to", f"{found['bytes_per_node']:.1f} bytes"],
         ],
     )
 
