@@ -402,7 +402,8 @@ def analyze(
 def run_bench(as_json: bool) -> None:
     """Measure the speed of the engine on this machine: medians with the lowest and highest of repeated runs.
 
-    Takes about a minute; best when nothing else runs.
+    Takes about a minute; best when nothing else runs. What uses one thread goes by the time of the processor, the rest by
+    the clock.
     """
     figures = bench.run(lambda step: click.echo(f"measuring {step}", err=True))
     click.echo(json.dumps(figures) if as_json else bench.table(figures))

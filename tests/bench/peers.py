@@ -1,7 +1,7 @@
 """Ours and OpenSpiel's side by side, from one run: `make bench-peers`.
 
 OpenSpiel is installed into an environment that is removed afterwards. Both sides are compiled, use one thread, and take
-turns, since the speed of a machine drifts.
+turns, since the speed of a machine drifts; what counts is the time of the processor, so that other programs disturb less.
 """
 
 import argparse
@@ -85,30 +85,31 @@ def poker(ask: Peer, name: str, seed: int) -> tuple[float, float]:
     view = toy(name).new_state(seed).observation(0)
     view.any_state()
     bot = make_bot(f"ismcts:iterations={POKER_SIMULATIONS}:exploration={EXPLORATION}", seed)
-    begin = time.perf_counter()
+    begin = time.thread_time()
     bot.suggest(view, multi_pv=1)
-    ours = time.perf_counter() - begin
+    ours = time.thread_time() - begin
     theirs = ask(
         "search", game=POKER[name], choices=2, simulations=POKER_SIMULATIONS, exploration=EXPLORATION, seed=seed
     )["seconds"]
     return POKER_SIMULATIONS / ours, POKER_SIMULATIONS / theirs
 
 
-def playout_moves(ask: Peer, seed: int, hearts_moves: float) -> tuple[float, float]:
+def playout_moves(ask: Peer, seed: int) -> tuple[float, float]:
     """Moves of playouts a second in the search. Ours are counted, theirs are those of a playout after the first move."""
     search = new_search(view_at(3, MOMENTS["middle"]), BEARS_SIMULATIONS, seed)
-    begin = time.perf_counter()
+    begin = time.thread_time()
     search.run(BEARS_SIMULATIONS, None)
-    ours = search.moves / (time.perf_counter() - begin)
+    ours = search.moves / (time.thread_time() - begin)
     theirs = ask("search", **HEARTS, simulations=HEARTS_SIMULATIONS, exploration=EXPLORATION, seed=seed)["seconds"]
-    return ours, HEARTS_SIMULATIONS * hearts_moves / theirs
+    return ours, HEARTS_SIMULATIONS * ask("length", **HEARTS, seed=seed)["moves"] / theirs
 
 
-def playout_ns(ask: Peer, game: str, seed: int, moves: float) -> tuple[float, float]:
+def playout_ns(ask: Peer, game: str, seed: int) -> tuple[float, float]:
     """Nanoseconds a move of native random playouts: ours in a game of 3 from the deal, theirs in a game of theirs."""
     runs = [time_playouts(start, seed, OWN_PLAYOUTS) for start in playout_starts(3)]
     ours = sum(seconds for seconds, _ in runs) / sum(actions for _, actions in runs)
-    theirs = ask("playouts", game=game, choices=CARD_GAMES[game], **PLAYOUTS, seed=seed)["seconds"] / moves
+    start = {"game": game, "choices": CARD_GAMES[game], "seed": seed}
+    theirs = ask("playouts", **start, **PLAYOUTS)["seconds"] / ask("length", **start)["moves"]
     return ours * 1e9, theirs * 1e9
 
 
@@ -123,13 +124,11 @@ def measure(progress: Callable[[str], None]) -> dict[str, Any]:
             pairs = [poker(ask, name, seed) for seed in range(PAIRS)]
             comparisons.append(compared(f"ISMCTS on {theirs.replace('_', ' ')}", "sims/s", pairs))
         progress("playout moves in the search: Bears vs Babies and hearts")
-        moves = ask("length", **HEARTS, seed=1)["moves"]
-        pairs = [playout_moves(ask, seed, moves) for seed in range(PAIRS)]
+        pairs = [playout_moves(ask, seed) for seed in range(PAIRS)]
         comparisons.append(compared("ISMCTS, ours in mid-game, theirs on hearts", "playout moves/s", pairs))
-        for game, choices in CARD_GAMES.items():
+        for game in CARD_GAMES:
             progress(f"random playouts: Bears vs Babies and {game}")
-            moves = ask("length", game=game, choices=choices, seed=1)["moves"]
-            pairs = [playout_ns(ask, game, seed, moves) for seed in range(PAIRS)]
+            pairs = [playout_ns(ask, game, seed) for seed in range(PAIRS)]
             comparisons.append(
                 compared(f"random playouts, theirs {game.replace('_', ' ')}", "ns/move", pairs, more_is_better=False)
             )
@@ -153,7 +152,7 @@ def table(figures: dict[str, Any]) -> str:
     lines = [
         origin(figures),
         f"OpenSpiel {figures['peer']['version']} from its wheel, Python {figures['peer']['python']}",
-        f"medians of {figures['pairs']} pairs, lowest and highest; one thread each",
+        f"medians of {figures['pairs']} pairs, lowest and highest; one thread each, time of the processor",
         "",
         f"{'':44} {'ours':38} {'OpenSpiel':34} times better",
     ]

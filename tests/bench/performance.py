@@ -7,7 +7,6 @@ import argparse
 import datetime
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,18 +32,13 @@ POSITION_REPEATS = 3
 # ---------------------------------------------------------------- measuring
 
 
-def speed(view: bvb_core.Observation, iterations: int, repeats: int) -> dict[str, float]:
-    """By the time of the processor, since a curve of single runs suffers most from what else runs."""
-    return bench.search_speed(view, iterations, repeats, time.thread_time)
-
-
 def growth_with_iterations() -> list[dict[str, Any]]:
     """Speed of fresh searches by players and iterations, from the middle position."""
     rows = []
     for players in PLAYERS:
         view = bench.view_at(players, bench.MOMENTS["middle"])
         for iterations, repeats in GROWTH.items():
-            rows.append({"players": players, "iterations": iterations, **speed(view, iterations, repeats)})
+            rows.append({"players": players, "iterations": iterations, **bench.search_speed(view, iterations, repeats)})
     return rows
 
 
@@ -57,9 +51,8 @@ def growth_with_position() -> list[dict[str, Any]]:
                 view = bench.view_at(players, moment)
             except ValueError:
                 break
-            rows.append(
-                {"players": players, "actions": moment, **speed(view, POSITION_ITERATIONS, POSITION_REPEATS)}
-            )
+            speed = bench.search_speed(view, POSITION_ITERATIONS, POSITION_REPEATS)
+            rows.append({"players": players, "actions": moment, **speed})
     return rows
 
 
