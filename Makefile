@@ -14,10 +14,10 @@ INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
 ASAN := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
 
-.PHONY: help build demo test soak serve bench lint format docs debug clean
+.PHONY: help build demo test soak serve bench bench-suite bench-compare bench-peers count performance lint format docs debug clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1 \t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1 \t/' | expand -t 24
 
 # The build requirements stand in pyproject.toml only; builds in .venv are not isolated, so that they are incremental.
 $(VENV): pyproject.toml
@@ -52,6 +52,21 @@ serve: build  ## start the service (ARGS="--port 50051")
 
 bench: build  ## speed figures
 	$(BIN)/bvb bench $(ARGS)
+
+bench-suite: build  ## measure tests/bench and keep the figures in .benchmarks
+	$(BIN)/python -m pytest tests/bench --benchmark-autosave --benchmark-columns=median,iqr,min,rounds $(ARGS)
+
+bench-compare: build  ## measure tests/bench beside the figures kept last (ARGS=--benchmark-compare=0003: beside others)
+	$(BIN)/python -m pytest tests/bench --benchmark-compare --benchmark-columns=median,iqr,min,rounds $(ARGS)
+
+bench-peers: build  ## ours beside OpenSpiel, which is installed for this alone (ARGS=--json)
+	$(BIN)/python -m tests.bench.peers $(ARGS)
+
+count: build  ## machine instructions an iteration and an action, by part; needs valgrind (ARGS=--json)
+	$(BIN)/python -m tests.bench.count $(ARGS)
+
+performance: build  ## measure everything in docs/performance.md anew and write its tables and plots; needs valgrind
+	$(BIN)/python -m tests.bench.performance $(ARGS)
 
 lint: build  ## style, types, wire schema
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -30,6 +31,12 @@ else:
         COMPILE_ARGS.append("-O3")
     LINK_ARGS = []
 
+# What `bvb bench` names: flags that change the machine code, without the paths among them.
+ALL_FLAGS = f"{sysconfig.get_config_var('CFLAGS') or ''} {os.environ.get('CFLAGS', '')}".split() + COMPILE_ARGS
+TELLING_FLAGS = " ".join(
+    dict.fromkeys(flag for flag in ALL_FLAGS if flag.startswith(("-O", "-m", "-f", "-DNDEBUG")) and "/" not in flag)
+)
+
 
 def extensions() -> list[Extension]:
     headers = sorted(str(pxd) for package in EXTENSION_PACKAGES for pxd in Path(package).glob("*.pxd"))
@@ -38,6 +45,7 @@ def extensions() -> list[Extension]:
             ".".join(source.with_suffix("").parts),
             [str(source)],
             depends=headers,
+            define_macros=[("BVB_FLAGS", f'"{TELLING_FLAGS}"')] if source.stem == "timing" else [],
             extra_compile_args=COMPILE_ARGS,
             extra_link_args=LINK_ARGS,
         )

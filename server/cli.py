@@ -357,8 +357,12 @@ def analyze(
 @main.command(name="bench", epilog=example("bvb bench --json > figures.json"))
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def run_bench(as_json: bool) -> None:
-    """Measure the speed of the engine on this machine. Takes some minutes; best when nothing else runs."""
-    figures = bench.run(lambda step: click.echo(step, err=True))
+    """Measure the speed of the engine on this machine: medians with the lowest and highest of repeated runs.
+
+    Takes about a minute; best when nothing else runs. What uses one thread goes by the time of the processor, the rest by
+    the clock.
+    """
+    figures = bench.run(lambda step: click.echo(f"measuring {step}", err=True))
     click.echo(json.dumps(figures) if as_json else bench.table(figures))
 
 

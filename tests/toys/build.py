@@ -9,6 +9,7 @@ from setuptools import Extension, setup
 directory, *options = sys.argv[1:]
 sanitize = options == ["--sanitize"]
 flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if sanitize else []
+optimize = "-O1" if sanitize else "-O2"
 
 setup(
     script_args=["-q", "build_ext", "-j2", "--build-lib", directory, "--build-temp", f"{directory}/temp"],
@@ -18,7 +19,7 @@ setup(
             Extension(
                 f"tests.toys.{source.stem}",
                 [str(source)],
-                extra_compile_args=["-O1", *flags],
+                extra_compile_args=[optimize, *flags],
                 extra_link_args=flags,
             )
             for source in sorted(Path("tests/toys").glob("*.pyx"))
