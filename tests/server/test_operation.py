@@ -142,6 +142,11 @@ def test_waiting_searches_get_their_turn_in_order(start: Start, position: dict[s
     assert ended == [0, 1, 2, 3, 4]
 
 
+def test_more_threads_than_workers(start: Start, position: dict[str, Any]) -> None:
+    service = start(workers=1)
+    assert service.client.suggest_move(position, iterations=20, threads=2, timeout_s=5).iterations == 20
+
+
 def test_exception_text_stays_in_the_log(
     service: Service,
     position: dict[str, Any],
