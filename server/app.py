@@ -75,10 +75,10 @@ class App:
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
             ],
         )
-        engine = Engine(config.decks, config.limits)
-        self.engine_service = EngineService(engine, self.pool)
+        self.engine = Engine(config.decks, config.limits)
+        self.engine_service = EngineService(self.engine, self.pool)
         engine_pb2_grpc.add_EngineServiceServicer_to_server(self.engine_service, self._server)
-        self.bot_service = BotService(engine, self.pool)
+        self.bot_service = BotService(self.engine, self.pool)
         bot_pb2_grpc.add_BotServiceServicer_to_server(self.bot_service, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         reflection.enable_server_reflection(REFLECTED, self._server)
