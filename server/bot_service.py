@@ -108,8 +108,8 @@ class Conversation:
                 await self._take(request)
             if self._thinker is not None:
                 await asyncio.wait([self._thinker])
-        except Exception as error:
-            self._outbox.fail(error)
+        except BaseException as error:
+            self._fail(error)
         else:
             self._outbox.close()
 
@@ -157,8 +157,8 @@ class Conversation:
                 self._seat.keep(move)
             await asyncio.sleep(self._seat.min_think_s - (time.monotonic() - started))
             self._outbox.put(bot_pb2.PlaySeatResponse(move=move))
-        except Exception as error:
-            self._outbox.fail(error)
+        except BaseException as error:
+            self._fail(error)
 
     def _start_pondering(self) -> None:
         if self._seat.ponders:
@@ -169,7 +169,13 @@ class Conversation:
             while await self._pool.lend(self._seat.ponder, self._seat.threads):
                 pass
         except Exception as error:
-            self._outbox.fail(error)
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """End the stream; left alone, a CancelledError of a task would hang the client."""
+        self._outbox.fail(error if isinstance(error, Exception) else shutting_down())
+        if not isinstance(error, Exception):
+            raise error
 
 
 async def ended(task: "asyncio.Task[None] | None") -> None:
