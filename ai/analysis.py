@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ai.ismcts import Search, StopToken, bytes_per_node, capacity_for
-from ai.params import SearchParams
+from ai.ismcts import Observers, RootMove, Search, StopToken, memory_for
+from ai.params import IsmctsParams, SearchParams
 from ai.suggestion import Alternative, Outcome, Root, Suggestion, require_turn
 from bvb_core.game import Action, Observation
 
 PV_LENGTH = 8
 MAX_THREADS = 64
+# For a position with one move: some 20 milliseconds, so that the answer has figures.
+ONLY_MOVE_ITERATIONS = 1000
+# Between looks whether the best move can still be overtaken.
+LEADER_SLICE_MS = 10.0
 
 
 class Analysis:
@@ -31,7 +36,6 @@ class Analysis:
         only: Collection[Action] | None = None,
         previous: Analysis | None = None,
         keys: Sequence[int] = (),
-        pondering: bool = False,
     ) -> None:
         """The clock of the budget starts now. `only`: the legal moves to look at, None for all.
 
@@ -39,44 +43,46 @@ class Analysis:
         looked ahead to this position: `keys` is what the seat was shown since (State.event_key), action by action.
         The budget counts new iterations only.
 
-        `pondering`: it may be another seat's turn; there is nothing to report, but a later analysis can take the tree over.
-
-        Raises ValueError when it is not the observer's turn, unless `pondering`, or `only` holds no legal move.
+        Raises ValueError when it is not the observer's turn or `only` holds no legal move.
         """
-        if not pondering:
-            require_turn(observation)
+        require_turn(observation)
         self.observation = observation
         self.stop_reason = "none"
         self._time_ms = params.time_ms
         self._start = time.perf_counter()
-        self._classes = {} if pondering else _symmetry_classes(observation, only)
+        self._classes = _symmetry_classes(observation, only)
         self._generation: int = 0 if previous is None else previous._generation + 1  # new chance, not that of before once more
-        threads = params.threads if params.iterations is None else min(params.threads, params.iterations)
+        observers, early_stop = int(Observers.ONE_TREE), 0
+        if isinstance(params, IsmctsParams):
+            observers, early_stop = params.observers, params.early_stop
+        self._decided = early_stop > 0 and only is None and len(self._classes) == 1
+        self._watch_leader = early_stop > 1 and params.time_ms is not None
+        iterations = params.iterations
+        if self._decided:
+            iterations = min(iterations or ONLY_MOVE_ITERATIONS, ONLY_MOVE_ITERATIONS)
+        threads = params.threads if iterations is None else min(params.threads, iterations)
         # Root parallelization (Chaslot, Winands, van den Herik 2008): a search for every thread.
         self._shares: list[int | None] = [None] * threads
-        if params.iterations is not None:
-            self._shares = [params.iterations // threads + (i < params.iterations % threads) for i in range(threads)]
-        room = 0 if previous is None else max(max(search.tree_size) for search in previous._searches)
-        self._searches: list[Search] = [
-            Search(
+        if iterations is not None:
+            self._shares = [iterations // threads + (i < iterations % threads) for i in range(threads)]
+        olds = [] if previous is None else previous._searches
+        most = memory_for(None, max(1, params.memory_mb // threads))
+        self._searches: list[Search] = []
+        for stream, share in enumerate(self._shares):
+            old = olds[stream] if stream < len(olds) else None
+            memory = min(most, memory_for(share, params.memory_mb) + (old.tree_size[1] if old else 0))
+            search = Search(
                 observation,
                 seed,
                 stream + self._generation * MAX_THREADS,
-                capacity_for(
-                    observation.game, None if share is None else share + room, max(1, params.memory_mb // threads)
-                ),
+                memory,
                 params.exploration,
                 None if only is None else list(self._classes),
+                observers,
             )
-            for stream, share in enumerate(self._shares)
-        ]
-        if previous is not None:
-            for search, old in zip(self._searches, previous._searches, strict=False):
+            if old is not None:
                 search.adopt(old, list(keys))
-        self._adopted = [
-            {action_id: _Sums(visits, returns) for action_id, visits, _, returns, _ in search.root_edges()}
-            for search in self._searches
-        ]
+            self._searches.append(search)
 
     @property
     def adopted(self) -> int:
@@ -84,10 +90,14 @@ class Analysis:
         return sum(search.adopted for search in self._searches)
 
     @property
+    def observers(self) -> int:
+        """What moves are told apart by, one of Observers. Only an analysis with the same takes the tree over."""
+        return self._searches[0].observers
+
+    @property
     def size_bytes(self) -> int:
         """Memory of the trees."""
-        size = bytes_per_node(self.observation.game.num_players)
-        return size * sum(max(search.tree_size) for search in self._searches)
+        return sum(search.tree_size[1] for search in self._searches)
 
     @property
     def iterations(self) -> int:
@@ -104,9 +114,25 @@ class Analysis:
 
         Returns whether the search has ended.
         """
-        left_ms = None if self._time_ms is None else max(0.0, self._time_ms - self.elapsed_ms)
-        sliced = slice_ms is not None and (left_ms is None or slice_ms < left_ms)
-        time_ms = slice_ms if sliced else left_ms
+        until = None if slice_ms is None else self.elapsed_ms + slice_ms
+        while True:
+            left_ms = None if self._time_ms is None else max(0.0, self._time_ms - self.elapsed_ms)
+            parts = [left_ms, None if until is None else max(0.0, until - self.elapsed_ms)]
+            parts.append(LEADER_SLICE_MS if self._watch_leader else None)
+            time_ms = min((part for part in parts if part is not None), default=None)
+            self._run(time_ms, stop)
+            if self.stop_reason != "time" or time_ms == left_ms:
+                if self.stop_reason == "iterations" and self._decided:
+                    self.stop_reason = "decided"
+                return True
+            if self._watch_leader and self._cannot_be_overtaken():
+                self.stop_reason = "decided"
+                return True
+            if until is not None and self.elapsed_ms >= until:
+                return False
+
+    def _run(self, time_ms: float | None, stop: StopToken | None) -> None:
+        """Run all searches that have not had their iterations."""
         todo = [
             (search, None if share is None else share - search.iterations)
             for search, share in zip(self._searches, self._shares, strict=True)
@@ -121,21 +147,25 @@ class Analysis:
                     future.result()
         reasons = {search.stop_reason for search, _ in todo}
         self.stop_reason = next(reason for reason in ("stopped", "time", "iterations") if reason in reasons)
-        return self.stop_reason != "time" or not sliced
+
+    def _cannot_be_overtaken(self) -> bool:
+        """Whether the most visited move stays so, whatever the time that is left brings, at the speed so far."""
+        assert self._time_ms is not None
+        visits: Counter[int] = Counter()
+        for search in self._searches:
+            visits.update({move.action_id: move.visits for move in search.root_moves()})
+        first, second, *_ = [*sorted(visits.values(), reverse=True), 0]
+        return first - second > self.iterations * (self._time_ms / self.elapsed_ms - 1)
 
     def report(self, multi_pv: int | None = None) -> Suggestion:
         """What was found so far. `multi_pv` limits the alternatives (None: all). Needs an iteration at least."""
         seats = self.observation.game.num_players
         state = self.observation.any_state()
-        edges: dict[int, _Sums] = {}
-        for search, adopted in zip(self._searches, self._adopted, strict=True):
-            for action_id, visits, available, returns, scores in search.root_edges():
-                sums = edges.setdefault(action_id, _Sums(0, [0.0] * seats))
-                sums.add(visits, available, returns, search.squared_returns(action_id), scores, adopted.get(action_id))
-        seat = self.observation.current_player
-        ranked = sorted(
-            edges.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat] / item[1].visits, item[0])
-        )
+        moves: dict[int, _Sums] = {}
+        for search in self._searches:
+            for move in search.root_moves():
+                moves.setdefault(move.action_id, _Sums(seats)).add(move)
+        ranked = sorted(moves.items(), key=lambda item: (-item[1].visits, -item[1].value, item[0]))
         root = self._root(state.game.outcome_names)
         alternatives = tuple(self._alternative(action_id, sums, root) for action_id, sums in ranked[:multi_pv])
         best = alternatives[0]
@@ -154,6 +184,12 @@ class Analysis:
 
     def _alternative(self, action_id: int, sums: _Sums, root: Root) -> Alternative:
         members = self._classes[action_id]
+        win_probability, expected_score = root.win_probability, root.expected_score
+        if sums.new_visits:
+            win_probability = tuple(total / sums.new_visits for total in sums.returns)
+            expected_score = tuple(total / sums.new_visits for total in sums.scores)
+        if sums.new_visits < sums.visits:
+            win_probability = _with_share(win_probability, self.observation.current_player, sums.value)
         lines = (search.variation(action_id, PV_LENGTH) for search in self._searches)
         line = max(lines, key=len)
         words = [text for text, _ in line]
@@ -164,12 +200,12 @@ class Analysis:
             tuple(members[1:]),
             sums.visits,
             sums.available,
-            tuple(r / sums.visits for r in sums.returns),
-            tuple(s / sums.new for s in sums.scores) if sums.new else root.expected_score,
+            win_probability,
+            expected_score,
             tuple(words),
             tuple(
-                _deviation(total, squares, sums.new) / math.sqrt(sums.visits)
-                for total, squares in zip(sums.new_returns, sums.squares, strict=True)
+                _deviation(total, squares, sums.new_visits) / math.sqrt(sums.visits)
+                for total, squares in zip(sums.returns, sums.squares, strict=True)
             ),
             tuple(visits for _, visits in line),
         )
@@ -194,33 +230,33 @@ class Analysis:
 
 
 class _Sums:
-    """Statistics of one move over several searches: all visits, and of `new` ones what is not taken over with a tree."""
+    """A move over several searches; see RootMove."""
 
-    def __init__(self, visits: int, returns: list[float]) -> None:
-        zeros = [0.0] * len(returns)
-        self.visits, self.returns = visits, returns
-        self.available = self.new = 0
-        self.new_returns, self.squares, self.scores = zeros, zeros, zeros
+    def __init__(self, seats: int) -> None:
+        self.visits = self.available = self.new_visits = 0
+        self.returns = self.squares = self.scores = [0.0] * seats
+        self._total = 0.0
 
-    def add(
-        self,
-        visits: int,
-        available: int,
-        returns: list[float],
-        squares: list[float],
-        scores: list[float],
-        adopted: _Sums | None,
-    ) -> None:
-        """Add one search, in which the move was `adopted` with these visits and returns."""
-        self.visits += visits
-        self.available += available
-        self.new += visits - (adopted.visits if adopted else 0)
-        self.returns = _sum_up((self.returns, returns))
-        before = adopted.returns if adopted else [0.0] * len(returns)
-        new_returns = [now - then for now, then in zip(returns, before, strict=True)]
-        self.new_returns = _sum_up((self.new_returns, new_returns))
-        self.squares = _sum_up((self.squares, squares))
-        self.scores = _sum_up((self.scores, scores))
+    def add(self, move: RootMove) -> None:
+        self.visits += move.visits
+        self.available += move.availability
+        self.new_visits += move.new_visits
+        self.returns = _sum_up((self.returns, move.returns))
+        self.squares = _sum_up((self.squares, move.squares))
+        self.scores = _sum_up((self.scores, move.scores))
+        self._total += move.mean * move.visits
+
+    @property
+    def value(self) -> float:
+        """Mean return of the seat that moves, over all visits."""
+        return self._total / self.visits
+
+
+def _with_share(shares: tuple[float, ...], seat: int, share: float) -> tuple[float, ...]:
+    """Shares of one whole, that of a seat replaced, and the others in their proportions."""
+    rest = 1 - shares[seat]
+    others = [(1 - share) * (old / rest if rest > 0 else 1 / (len(shares) - 1)) for old in shares]
+    return (*others[:seat], share, *others[seat + 1 :])
 
 
 def _sum_up(vectors: Iterable[Iterable[float]]) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 from ai.analysis import Analysis
 from ai.greedy import GreedyBot
 from ai.ismcts import StopToken
-from ai.params import DEFAULT_ITERATIONS, VANILLA_EXPLORATION, SearchParams, WorldsParams, parse_settings
+from ai.params import DEFAULT_ITERATIONS, VANILLA_EXPLORATION, IsmctsParams, SearchParams, WorldsParams, parse_settings
 from ai.pimc import CheatBot, PimcBot
 from ai.suggestion import Bot, Suggestion, require_turn
 from bvb_core.game import Action, Observation
@@ -110,11 +110,11 @@ def _with_budget(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ismcts_bot(name: str, settings: list[str], seed: int) -> Bot:
-    return IsmctsBot(name, SearchParams(**_with_budget(parse_settings(settings))), seed)
+    return IsmctsBot(name, IsmctsParams(**_with_budget(parse_settings(settings, IsmctsParams))), seed)
 
 
 def _vanilla_bot(name: str, settings: list[str], seed: int) -> Bot:
-    values = _with_budget(parse_settings(settings))
+    values = _with_budget(parse_settings(settings, SearchParams))
     return VanillaBot(name, SearchParams(**values), seed, tuned="exploration" not in values)
 
 
@@ -137,7 +137,7 @@ BOTS = {
     "greedy": BotKind(_greedy_bot, None, "Looks one action ahead by a script."),
     "vanilla": BotKind(_vanilla_bot, SearchParams, "The published ISMCTS with random playouts: a baseline that stays as it is."),
     "pimc": BotKind(_pimc_bot, WorldsParams, "Searches some determinizations as games of full information."),
-    "ismcts": BotKind(_ismcts_bot, SearchParams, "Information set Monte Carlo tree search: the engine's own."),
+    "ismcts": BotKind(_ismcts_bot, IsmctsParams, "Information set Monte Carlo tree search: the engine's own."),
 }
 # Bots that need a budget, which a call may give to those that are named without one.
 SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")

@@ -1,25 +1,32 @@
 # cython: annotation_typing=False
-"""Single-observer information set Monte Carlo tree search (Cowling, Powley, Whitehouse 2012: "Information Set Monte Carlo
-Tree Search", section IV-B), over any game that meets bvb_core.game.
+"""Information set Monte Carlo tree search over any game that meets bvb_core.game (Cowling, Powley, Whitehouse 2012:
+"Information Set Monte Carlo Tree Search": SO-ISMCTS, section IV-B, and MO-ISMCTS, section IV-E).
 
-Each iteration draws a fresh determinization from the root observer's belief and descends one tree of the observer's
-information sets. Below an action the tree branches by what the observer is shown of its outcome. An action is compared with
-those legal in the same determinization only: its exploration term counts the visits in which it was available. Every seat
-maximises its own return. The leaf is played to the end by uniformly random legal actions.
+Each iteration draws a fresh determinization from the root observer's belief and descends trees of information sets. An
+action is compared with those legal in the same determinization only: its exploration term counts the visits in which it was
+available. Every seat maximises its own return. The leaf is played to the end by uniformly random legal actions.
+
+With ONE_TREE all moves stand in one tree, and below an action it branches by what the searcher is shown of its outcome. Else
+every seat has a tree of its own moves alone, which all are descended together: below an action it branches by all that its
+owner is shown until the next own move. What others do unseen is then one and the same to the owner, who cannot answer what it
+has not seen. `Observers` says through whose eyes the owners of the trees look.
 """
 
 from libc.math cimport log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from typing import NamedTuple
 
 from ai.tree cimport (
-    NIL, ROOT, Edge, Tree, add_edge, bytes_per_entry, copy_subtree, find_or_add_node, tree_alloc, tree_free,
+    NIL, Copying, Edge, Outcome, Tree, action_of, add_edge, add_return, bytes_per_iteration, copy_below, copy_outcomes, edge_code,
+    find_node, find_or_add_node, node_visits, outcome_of, seat_of, short_key, tree_alloc, tree_free,
 )
 from bvb_core.game cimport (
     ABSENT, CHANCE_NODE, MAX_OUTCOMES, MAX_SEATS, SPECTATOR, TERMINAL_NODE, Game, GameOps, Observation, State, seed_bits,
 )
-from bvb_core.rng cimport SEARCH, Rng, rng_below, rng_mix, rng_seed
+from bvb_core.rng cimport DETERMINIZATION, SEARCH, Rng, rng_below, rng_mix, rng_seed
 
 
 cdef extern from "time.h" nogil:
@@ -40,8 +47,25 @@ cdef extern from *:
     int BVB_DEBUG
 
 cdef enum:
-    MAX_DEPTH = 256        # edges from the root; below them the game is played out
-    PV_TRIES = 64          # determinizations that are tried to put a variation into words
+    MAX_DEPTH = 256        # actions from the root; below them the game is played out
+    PV_TRIES = 64          # determinizations that are tried to find a variation
+    MAX_LINE = 32          # actions of a variation
+    LOGS = 4096            # logarithms that are kept
+
+# Through whose eyes the trees are seen.
+cpdef enum Observers:
+    ONE_TREE = 0           # one tree for all seats, through the searcher's eyes
+    SEARCHER = 1           # a tree for each seat, all through the searcher's eyes
+    PUBLIC = 2             # the others' trees through the eyes of a spectator
+    EACH_SEAT = 3          # each tree through its owner's eyes
+
+cdef double[LOGS] logs
+for _n in range(1, LOGS):
+    logs[_n] = log(_n)
+
+
+cdef inline double log_of(uint32_t n) noexcept nogil:
+    return logs[n] if n < LOGS else log(n)
 
 
 cdef inline int64_t now_ns() noexcept nogil:
@@ -58,6 +82,25 @@ cdef struct RootSums:
     int64_t outcomes[MAX_OUTCOMES][MAX_SEATS + 1]     # how often nobody and each seat won it
 
 
+cdef struct Line:
+    int32_t length
+    int32_t actions[MAX_LINE]
+    uint32_t visits[MAX_LINE]
+
+
+class RootMove(NamedTuple):
+    """A move of the root. Sums are by seat, over the iterations of this search, without what it has adopted."""
+
+    action_id: int
+    visits: int
+    availability: int
+    mean: float            # return of the seat that moves, over all visits
+    new_visits: int        # in this search
+    returns: list[float]
+    squares: list[float]
+    scores: list[float]
+
+
 cdef class StopToken:
     """Ends searches from any thread: every search that was given this token returns with its result so far."""
 
@@ -72,57 +115,92 @@ cdef class StopToken:
         return self.stopped != 0
 
 
+cdef struct Cursor:
+    # Where one iteration stands in the tree of a seat.
+    uint32_t edge          # the owner's last move
+    uint64_t seen          # what the owner was shown since, 0 when nothing
+
+
 cdef class Search:
-    """One tree over one observation, grown by `run` until its budget is used up. Not to be run by two threads at once."""
+    """Trees over one observation, grown by `run` until its budget is used up. Not to be run by two threads at once."""
 
     cdef readonly Observation observation
     cdef readonly int64_t iterations
     cdef readonly int64_t moves            # actions of playouts
     cdef readonly str stop_reason          # "iterations", "time" or "stopped", None before the first run
+    cdef readonly int64_t adopted          # visits of the root that were taken over from another search
+    cdef readonly int observers            # one of Observers
+    cdef readonly State world              # None: determinizations
     cdef const GameOps *ops
     cdef const void *ctx
     cdef const void *belief
     cdef int32_t observer
     cdef Tree tree
+    cdef int32_t trees                     # number of trees; edge 1 + i stands above the root of tree i
+    cdef int32_t[MAX_SEATS] tree_of        # by seat
+    cdef int32_t[MAX_SEATS] eyes           # by tree, who looks
+    cdef uint32_t *root                    # where the searched moves begin
     cdef double exploration
     cdef Rng rng
     cdef void *state
     cdef int32_t *actions
-    cdef uint32_t *edge_of                 # by action, all NIL between steps
-    cdef double *root_scores               # [action][seat], sums of scores below the root
-    cdef double *root_squares              # [action][seat], sums of squared returns below the root
+    cdef uint64_t *marks                   # by action: `stamp` when it is legal, one more when it has an edge
+    cdef uint64_t stamp
     cdef uint8_t *excluded                 # by action, what the root must not try
-    cdef readonly int64_t adopted          # visits of the root that were taken over from another search
+    cdef int64_t *root_visits              # by action, iterations that began with it
+    cdef double *root_returns              # [action][seat], sums of what the iterations below the root brought
+    cdef double *root_squares              # [action][seat], of squared returns
+    cdef double *root_scores               # [action][seat]
     cdef RootSums sums
 
-    def __cinit__(self, Observation observation, seed: int, stream: int = 0, capacity: int = 1 << 20,
-                  exploration: float = 0.7, only: list[int] | None = None):
-        """`stream` separates searches that run side by side from one seed; `capacity` is in iterations that add to the tree.
+    def __cinit__(self, Observation observation, seed: int, stream: int = 0, memory: int = 64 << 20,
+                  exploration: float = 0.7, only: list[int] | None = None, observers: int = ONE_TREE,
+                  State world = None):
+        """`stream` separates searches that run side by side from one seed; `memory` is in bytes, see memory_for.
 
-        `only`: ids of the search actions that may be tried at the root, None for all.
+        `only`: ids of the search actions that may be tried at the root, None for all. `world`: the one state to search, all
+        of it in sight, in place of determinizations: UCT (Kocsis and Szepesvari 2006).
         """
         cdef Game game = observation.game
+        cdef int32_t seat
+        cdef size_t per_action
         if observation.current_player < 0:
             raise ValueError("nobody is to move")
+        if not ONE_TREE <= observers <= EACH_SEAT:
+            raise ValueError(f"observers must be {ONE_TREE:d} to {EACH_SEAT:d}, not {observers}")
         self.observation = observation
+        self.world = world
         self.ops = &game.ops
         self.ctx = game.ctx
         self.belief = observation.prepared()
         self.observer = SPECTATOR if observation.seat is None else observation.seat
         self.exploration = exploration
+        self.observers = observers
+        self.trees = 1 if observers == ONE_TREE else self.ops.num_players
+        for seat in range(self.ops.num_players):
+            self.tree_of[seat] = 0 if observers == ONE_TREE else seat
+        for seat in range(self.trees):
+            self.eyes[seat] = self.observer
+            if observers == EACH_SEAT or observers == PUBLIC and seat != self.observer:
+                self.eyes[seat] = seat if observers == EACH_SEAT else SPECTATOR
         rng_seed(&self.rng, seed_bits(seed), SEARCH, stream)
         self.state = calloc(1, self.ops.state_size)
         self.actions = <int32_t *>calloc(self.ops.max_legal_actions, sizeof(int32_t))
-        self.edge_of = <uint32_t *>calloc(self.ops.num_distinct_actions, sizeof(uint32_t))
-        self.root_scores = <double *>calloc(self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
-        self.root_squares = <double *>calloc(self.ops.num_distinct_actions * self.ops.num_players, sizeof(double))
+        self.marks = <uint64_t *>calloc(self.ops.num_distinct_actions, sizeof(uint64_t))
         self.excluded = <uint8_t *>calloc(self.ops.num_distinct_actions, 1)
+        per_action = self.ops.num_distinct_actions * self.ops.num_players
+        self.root_visits = <int64_t *>calloc(self.ops.num_distinct_actions, sizeof(int64_t))
+        self.root_returns = <double *>calloc(per_action, sizeof(double))
+        self.root_squares = <double *>calloc(per_action, sizeof(double))
+        self.root_scores = <double *>calloc(per_action, sizeof(double))
         if (
-            self.state == NULL or self.actions == NULL or self.edge_of == NULL or self.root_scores == NULL
-            or self.root_squares == NULL or self.excluded == NULL
-            or not tree_alloc(&self.tree, capacity + 2, self.ops.num_players)
+            self.state == NULL or self.actions == NULL or self.marks == NULL or self.excluded == NULL
+            or self.root_visits == NULL or self.root_returns == NULL or self.root_squares == NULL
+            or self.root_scores == NULL
+            or not tree_alloc(&self.tree, memory, self.trees)
         ):
             raise MemoryError("not enough memory for a search tree of this size")
+        self.root = find_or_add_node(&self.tree, 1 + self.tree_of[<int32_t>observation.current_player], short_key(0))
         if only is not None:
             possible = set(observation.any_state().search_action_ids())
             if not only or not possible.issuperset(only):
@@ -135,56 +213,83 @@ cdef class Search:
         tree_free(&self.tree)
         free(self.state)
         free(self.actions)
-        free(self.edge_of)
-        free(self.root_scores)
-        free(self.root_squares)
+        free(self.marks)
         free(self.excluded)
+        free(self.root_visits)
+        free(self.root_returns)
+        free(self.root_squares)
+        free(self.root_scores)
 
     def adopt(self, Search old, keys: list[int]) -> bool:
         """Before the first run: take over what another search of the same observer has found below a line.
 
-        `keys` are what the line showed the observer (State.event_key), action by action; without any, the whole tree is
-        taken. Of several nodes that look alike to the observer the most visited one is taken. False, and nothing is taken,
-        when the line is not in the tree. `root_edges` then counts visits of both, `sums` only what is new.
+        `keys` are what the line showed the observer (State.event_key), action by action; without any, all is taken. Of
+        several information sets that look alike to the observer the most visited one is taken. Of the
+        trees of other seats nothing is taken below a line. False, and nothing is taken, when the line is not in the tree. `root_moves` then counts visits of both, `root_sums` only what is new.
         """
-        cdef uint32_t node = ROOT, best, edge, child
-        cdef uint64_t key
-        cdef int32_t action
-        cdef bint copied
+        cdef int32_t mover = self.tree_of[<int32_t>self.observation.current_player], i
+        cdef uint32_t *node
+        cdef uint32_t edge
+        cdef Copying *queue
+        cdef size_t known
+        cdef int32_t others = 0 if keys else self.trees
         if self.iterations or self.adopted:
             raise ValueError("a search adopts before its first run, and once")
-        if old.observation.game is not self.observation.game or old.observer != self.observer:
-            raise ValueError("only a search of the same observer in the same game can be adopted")
-        for key in keys:
-            best = NIL
-            edge = old.tree.nodes[node].first_edge
-            while edge != NIL:
-                child = old.tree.edges[edge].first_node
-                while child != NIL:
-                    if old.tree.nodes[child].key == key and (
-                        best == NIL or old.tree.nodes[child].visits > old.tree.nodes[best].visits
-                    ):
-                        best = child
-                    child = old.tree.nodes[child].next
-                edge = old.tree.edges[edge].next
-            if best == NIL:
-                return False
-            node = best
-        possible = set(self.observation.any_state().search_action_ids())
-        edge = old.tree.nodes[node].first_edge
-        if edge == NIL:
+        if (
+            old.observation.game is not self.observation.game or old.observer != self.observer
+            or old.observers != self.observers
+        ):
+            raise ValueError("only a search of the same observer and kind in the same game can be adopted")
+        node = old.node_after(mover, keys)
+        if node == NULL or node[0] == NIL:
             return False
+        possible = set(self.observation.any_state().search_action_ids())
+        edge = node[0]
         while edge != NIL:
-            action = old.tree.edges[edge].action
-            if action not in possible or self.excluded[action]:
+            if action_of(old.tree.edges[edge].code) not in possible or self.excluded[action_of(old.tree.edges[edge].code)]:
                 return False
             edge = old.tree.edges[edge].next
-        with nogil:
-            copied = copy_subtree(&old.tree, node, &self.tree)
-        if not copied:
+        queue = <Copying *>malloc((old.tree.n_edges + old.tree.n_outcomes + 1) * sizeof(Copying))
+        if queue == NULL:
             raise MemoryError("not enough memory to take over a tree")
-        self.adopted = self.tree.nodes[ROOT].visits
+        with nogil:
+            queue[0] = Copying(node[0], self.root)
+            copy_below(&old.tree, &self.tree, queue, 1)
+            for i in range(others):
+                if i != mover:
+                    known = copy_outcomes(&old.tree, 1 + i, &self.tree, 1 + i, queue)
+                    copy_below(&old.tree, &self.tree, queue, known)
+        free(queue)
+        self.adopted = node_visits(&self.tree, self.root[0])
         return True
+
+    cdef uint32_t *node_after(self, int32_t tree, list keys) noexcept:
+        """The information set that the observer is in at the end of a line; NULL when it is not in the tree."""
+        cdef uint32_t *node = self.root
+        cdef uint32_t *found
+        cdef uint32_t *best
+        cdef uint32_t edge
+        cdef uint64_t seen = 0, key
+        if keys and (self.eyes[tree] != self.observer or tree != self.tree_of[<int32_t>self.observation.current_player]):
+            return NULL
+        for key in keys:
+            seen = rng_mix(seen ^ key)
+            best = NULL
+            edge = node[0]
+            while edge != NIL:
+                found = find_node(&self.tree, edge, short_key(seen))
+                if found != NULL and (
+                    best == NULL or node_visits(&self.tree, found[0]) > node_visits(&self.tree, best[0])
+                ):
+                    best = found
+                edge = self.tree.edges[edge].next
+            if best != NULL:
+                node = best
+                seen = 0
+            elif self.observers == ONE_TREE:
+                return NULL
+        return node if seen == 0 else NULL
+
 
     def run(self, iterations: int | None, time_ms: float | None, StopToken stop = None) -> None:
         """Grow the tree by a number of iterations, or for a time, whichever ends first; at least by one iteration."""
@@ -212,17 +317,28 @@ cdef class Search:
         cdef const GameOps *ops = self.ops
         cdef Tree *tree = &self.tree
         cdef uint32_t path[MAX_DEPTH]
+        cdef Cursor[MAX_SEATS] at
         cdef double values[MAX_SEATS]
         cdef int32_t winners[MAX_OUTCOMES]
-        cdef uint32_t node = ROOT, edge
+        cdef uint32_t edge
+        cdef uint32_t *node
         cdef int depth = 0, seat, i
-        cdef int32_t action, first_action = 0
+        cdef int32_t action, first_action = 0, player
         cdef bint added = False
-        ops.determinize(self.ctx, self.belief, &self.rng, self.state)
+        cdef double *sums
+        self.draw_world(&self.rng)
         if ops.num_outcomes:
             ops.follow(self.ctx, self.state)
-        while depth < MAX_DEPTH and ops.current_player(self.ctx, self.state) != TERMINAL_NODE:
-            edge = self.select(node, &action, &added)
+        self.set_out(at)
+        while depth < MAX_DEPTH:
+            player = ops.current_player(self.ctx, self.state)
+            if player == TERMINAL_NODE:
+                break
+            i = self.tree_of[player]
+            node = find_or_add_node(tree, at[i].edge, short_key(at[i].seen))
+            if node == NULL:
+                break
+            edge = self.select(node, player, &action, &added)
             if depth == 0:
                 first_action = action
             ops.apply(self.ctx, self.state, action)
@@ -232,117 +348,146 @@ cdef class Search:
             depth += 1
             if added:
                 break
-            node = find_or_add_node(tree, edge, self.outcome_key())
-            if node == NIL:
-                break
+            at[i] = Cursor(edge, 0)
+            self.look(at)
         self.moves += ops.playout(self.ctx, self.state, &self.rng)
         ops.returns(self.ctx, self.state, values)
         for i in range(depth):
-            tree.edges[path[i]].visits += 1
-            for seat in range(ops.num_players):
-                tree.totals[path[i] * tree.seats + seat] += values[seat]
+            add_return(&tree.edges[path[i]], values[seat_of(tree.edges[path[i]].code)])
+        if depth:
+            self.root_visits[first_action] += 1
         for seat in range(ops.num_players):
             self.sums.returns[seat] += values[seat]
             if depth:
-                self.root_squares[first_action * tree.seats + seat] += values[seat] * values[seat]
+                self.root_returns[first_action * ops.num_players + seat] += values[seat]
+                self.root_squares[first_action * ops.num_players + seat] += values[seat] * values[seat]
         ops.scores(self.ctx, self.state, values)
         for seat in range(ops.num_players):
             self.sums.scores[seat] += values[seat]
             self.sums.squared_scores[seat] += values[seat] * values[seat]
             if depth:
-                self.root_scores[first_action * tree.seats + seat] += values[seat]
+                self.root_scores[first_action * ops.num_players + seat] += values[seat]
         if ops.num_outcomes:
             ops.outcomes(self.ctx, self.state, winners)
             for i in range(ops.num_outcomes):
                 if winners[i] != ABSENT:
                     self.sums.outcomes[i][winners[i] + 1] += 1
 
-    cdef uint64_t outcome_key(self) noexcept nogil:
-        """What the observer is shown of the last action, and of the chance that followed it, which is played here."""
-        cdef uint64_t key = self.ops.event_key(self.ctx, self.state, self.observer)
-        while self.ops.current_player(self.ctx, self.state) == CHANCE_NODE:
-            self.ops.apply_chance(
-                self.ctx, self.state, self.ops.sample_chance(self.ctx, self.state, &self.rng))
-            key = rng_mix(key ^ self.ops.event_key(self.ctx, self.state, self.observer))
-        return key
+    cdef void draw_world(self, Rng *rng) noexcept nogil:
+        if self.world is None:
+            self.ops.determinize(self.ctx, self.belief, rng, self.state)
+        else:
+            memcpy(self.state, self.world.data, self.ops.state_size)
 
-    cdef uint32_t select(self, uint32_t node, int32_t *action, bint *added) noexcept nogil:
+    cdef void set_out(self, Cursor *at) noexcept nogil:
+        """To the roots of all trees."""
+        cdef int32_t i
+        for i in range(self.trees):
+            at[i] = Cursor(1 + i, 0)
+
+    cdef void look(self, Cursor *at) noexcept nogil:
+        """Show the owners of the trees the last action, and the chance that followed it, which is played here."""
+        cdef uint64_t keys[MAX_SEATS]
+        cdef uint64_t key
+        cdef int32_t i, outcome
+        for i in range(self.trees):
+            if i and self.eyes[i] == self.eyes[i - 1]:
+                keys[i] = keys[i - 1]
+            else:
+                keys[i] = self.ops.event_key(self.ctx, self.state, self.eyes[i])
+        while self.ops.current_player(self.ctx, self.state) == CHANCE_NODE:
+            outcome = self.ops.sample_chance(self.ctx, self.state, &self.rng)
+            self.ops.apply_chance(self.ctx, self.state, outcome)
+            for i in range(self.trees):
+                key = <uint64_t>outcome + 1
+                if self.world is None:
+                    key = self.ops.event_key(self.ctx, self.state, self.eyes[i])
+                keys[i] = rng_mix(keys[i] ^ key)
+        for i in range(self.trees):
+            at[i].seen = rng_mix(at[i].seen ^ keys[i])
+
+    cdef uint32_t select(self, uint32_t *node, int32_t player, int32_t *action, bint *added) noexcept nogil:
         """Choose an action and its edge: a new one while an available action has none, else the best by UCB1.
 
-        Counts availability. When the pool is full no edge is added, and NIL is returned with a random action at a node
+        Counts availability. When the tree is full no edge is added, and NIL is returned with a random action at a node
         without any.
         """
         cdef Tree *tree = &self.tree
-        cdef int32_t player = self.ops.current_player(self.ctx, self.state)
         cdef int32_t n = self.ops.search_actions(self.ctx, self.state, self.actions)
-        cdef Edge *edges = tree.edges
-        cdef uint32_t edge, best = NIL
-        cdef int32_t untried = 0, allowed = 0, i, a
+        cdef uint32_t i, best = NIL
+        cdef Edge *edge
+        cdef int32_t untried = 0, k, a
         cdef double value, best_value = -1.0
-        if node == ROOT:
-            for i in range(n):
-                if not self.excluded[self.actions[i]]:
-                    self.actions[allowed] = self.actions[i]
-                    allowed += 1
-            n = allowed
-        tree.nodes[node].visits += 1
-        edge = tree.nodes[node].first_edge
-        while edge != NIL:
-            self.edge_of[edges[edge].action] = edge
-            edge = edges[edge].next
-        for i in range(n):
-            a = self.actions[i]
-            edge = self.edge_of[a]
-            if edge == NIL:
-                self.actions[untried] = a
-                untried += 1
-                continue
-            edges[edge].available += 1
-            value = (
-                tree.totals[edge * tree.seats + player] / edges[edge].visits
-                + self.exploration * sqrt(log(edges[edge].available) / edges[edge].visits)
-            )
-            if value > best_value:
-                best, best_value = edge, value
-        edge = tree.nodes[node].first_edge
-        while edge != NIL:
-            self.edge_of[edges[edge].action] = NIL
-            edge = edges[edge].next
-        if untried and (best == NIL or tree.n_edges < tree.capacity):
-            action[0] = self.actions[rng_below(&self.rng, untried)]
-            best = add_edge(tree, node, action[0])
+        if node == self.root:
+            n = self.leave_out(n)
+        self.stamp += 2
+        for k in range(n):
+            self.marks[self.actions[k]] = self.stamp
+        untried = n
+        i = node[0]
+        while i != NIL:
+            edge = &tree.edges[i]
+            a = action_of(edge.code)
+            if self.marks[a] == self.stamp and seat_of(edge.code) == player:
+                self.marks[a] = self.stamp + 1
+                edge.available += 1
+                untried -= 1
+            i = edge.next
+        if untried and (untried == n or tree.room >= sizeof(Edge)):
+            untried = rng_below(&self.rng, untried)
+            for k in range(n):
+                action[0] = self.actions[k]
+                if self.marks[action[0]] == self.stamp:
+                    untried -= 1
+                    if untried < 0:
+                        break
+            best = add_edge(tree, node, edge_code(action[0], player))
             if best != NIL:
-                edges[best].available = 1
+                tree.edges[best].available = 1
                 added[0] = True
             return best
-        action[0] = edges[best].action
+        i = node[0]
+        while i != NIL:
+            edge = &tree.edges[i]
+            if self.marks[action_of(edge.code)] == self.stamp + 1 and seat_of(edge.code) == player:
+                value = edge.mean + self.exploration * sqrt(log_of(edge.available) / edge.visits)
+                if value > best_value:
+                    best, best_value = i, value
+            i = edge.next
+        action[0] = action_of(tree.edges[best].code)
         return best
 
-    def root_edges(self) -> list[tuple[int, int, int, list[float], list[float]]]:
-        """(action id, visits, availability, sums of returns by seat, sums of scores by seat) of every move looked at."""
-        cdef uint32_t edge = self.tree.nodes[ROOT].first_edge
-        cdef int32_t a
-        cdef int seats = self.tree.seats, i
-        result = []
-        while edge != NIL:
-            a = self.tree.edges[edge].action
-            result.append((
-                a, self.tree.edges[edge].visits, self.tree.edges[edge].available,
-                [self.tree.totals[edge * seats + i] for i in range(seats)],
-                [self.root_scores[a * seats + i] for i in range(seats)],
-            ))
-            edge = self.tree.edges[edge].next
-        return result
+    cdef int32_t leave_out(self, int32_t n) noexcept nogil:
+        """Drop what is excluded from the listed actions; returns how many are left."""
+        cdef int32_t allowed = 0, k
+        for k in range(n):
+            if not self.excluded[self.actions[k]]:
+                self.actions[allowed] = self.actions[k]
+                allowed += 1
+        return allowed
 
-    def squared_returns(self, action_id: int) -> list[float]:
-        """Sums of squared returns by seat of a move of the root."""
-        cdef int seats = self.tree.seats, i
-        return [self.root_squares[<int32_t>action_id * seats + i] for i in range(seats)]
+    def root_moves(self) -> list[RootMove]:
+        """Every move looked at."""
+        cdef uint32_t i = self.root[0]
+        cdef Edge *edge
+        cdef int32_t first, seats = self.ops.num_players, k
+        result = []
+        while i != NIL:
+            edge = &self.tree.edges[i]
+            first = action_of(edge.code) * seats
+            result.append(RootMove(
+                action_of(edge.code), edge.visits, edge.available, edge.mean, self.root_visits[action_of(edge.code)],
+                [self.root_returns[first + k] for k in range(seats)],
+                [self.root_squares[first + k] for k in range(seats)],
+                [self.root_scores[first + k] for k in range(seats)],
+            ))
+            i = edge.next
+        return result
 
     def root_sums(self) -> tuple[list[float], list[float], list[float], list[list[int]]]:
         """Over all iterations: sums of returns, of scores and of squared scores by seat; and for every prize of the game
         how often nobody and each seat won it, all 0 when it was not there."""
-        cdef int seats = self.tree.seats, i, k
+        cdef int seats = self.ops.num_players, i, k
         return (
             [self.sums.returns[i] for i in range(seats)],
             [self.sums.scores[i] for i in range(seats)],
@@ -351,91 +496,121 @@ cdef class Search:
         )
 
     def edges(self) -> list[tuple[int, int, int, int, int, int]]:
-        """The whole tree: (node, its visits, action id, visits, availability, visits of the nodes below) of every edge."""
-        cdef uint32_t node, edge, child, below
+        """All trees: (information set, its visits, action id, visits, availability, visits of the information sets below) of
+        every edge. Number 1 is the information set of the root."""
+        cdef uint32_t i
+        cdef Edge *edge
         result = []
-        for node in range(ROOT, self.tree.n_nodes):
-            edge = self.tree.nodes[node].first_edge
-            while edge != NIL:
-                below = 0
-                child = self.tree.edges[edge].first_node
-                while child != NIL:
-                    below += self.tree.nodes[child].visits
-                    child = self.tree.nodes[child].next
+        nodes = [self.root[0]]
+        for i in range(1, self.trees + 1):
+            nodes += [first for first in self.first_edges(i) if first != self.root[0]]
+        number = 0
+        while number < len(nodes):
+            i = nodes[number]
+            number += 1
+            visits = node_visits(&self.tree, i)
+            while i != NIL:
+                edge = &self.tree.edges[i]
+                below = self.first_edges(i)
+                nodes += below
                 result.append((
-                    node, self.tree.nodes[node].visits, self.tree.edges[edge].action, self.tree.edges[edge].visits,
-                    self.tree.edges[edge].available, below,
+                    number, visits, action_of(edge.code), edge.visits, edge.available,
+                    sum([node_visits(&self.tree, first) for first in below]),
                 ))
-                edge = self.tree.edges[edge].next
+                i = edge.next
         return result
+
+    cdef list first_edges(self, uint32_t edge):
+        """Of the information sets below an edge, those without edges left out."""
+        cdef uint32_t i
+        result = [self.tree.edges[edge].first_edge]
+        outcomes = [self.tree.edges[edge].outcomes]
+        while outcomes:
+            i = outcomes.pop()
+            if i != NIL:
+                result.append(outcome_of(&self.tree, i).first_edge)
+                outcomes += [outcome_of(&self.tree, i).below[0], outcome_of(&self.tree, i).below[1]]
+        return [first for first in result if first != NIL]
 
     @property
     def tree_size(self) -> tuple[int, int]:
-        """Number of nodes and of edges."""
-        return self.tree.n_nodes - 1, self.tree.n_edges - 1
+        """Number of edges, and of bytes that they and their outcomes take."""
+        edges = self.tree.n_edges - 1 - self.trees
+        return edges, edges * sizeof(Edge) + self.tree.n_outcomes * sizeof(Outcome)
 
     def variation(self, action_id: int, length: int) -> list[tuple[str, int]]:
         """The most visited line that begins with a move of the root: notation and visits of at most `length` actions.
 
-        The line is put into words by playing it on determinizations; it ends where none of those tried can follow it.
+        Every seat plays its most visited action in a determinization; of those tried the one with the most visits is told. A
+        line ends at a chance node.
         """
-        cdef uint32_t edge = self.tree.nodes[ROOT].first_edge
-        while edge != NIL and self.tree.edges[edge].action != action_id:
-            edge = self.tree.edges[edge].next
-        # Pairs of an action and the key of the node it leads to.
-        line = []
-        visits = []
-        while edge != NIL and len(line) < length:
-            node = self.most_visited_node(edge)
-            line.append((self.tree.edges[edge].action, self.tree.nodes[node].key if node != NIL else None))
-            visits.append(self.tree.edges[edge].visits)
-            edge = self.most_visited_edge(node) if node != NIL else NIL
-        best: list[str] = []
+        cdef Line line, best
+        cdef int attempt, best_attempt = 0, i
+        best.length = 0
         for attempt in range(PV_TRIES):
-            words = self.play_line(line, attempt)
-            if len(words) > len(best):
-                best = words
-            if len(best) == len(line):
-                break
-        return list(zip(best, visits))
+            self.play_line(action_id, min(length, MAX_LINE), attempt, &line)
+            for i in range(line.length):
+                if i == best.length or line.visits[i] != best.visits[i]:
+                    if i == best.length or line.visits[i] > best.visits[i]:
+                        best, best_attempt = line, attempt
+                    break
+        return self.words(&best, best_attempt)
 
-    cdef uint32_t most_visited_node(self, uint32_t edge) noexcept:
-        cdef uint32_t node = self.tree.edges[edge].first_node, best = node
-        while node != NIL:
-            if self.tree.nodes[node].visits > self.tree.nodes[best].visits:
-                best = node
-            node = self.tree.nodes[node].next
-        return best
+    cdef void play_line(self, int32_t action, int32_t length, int attempt, Line *line) noexcept nogil:
+        """The line of one determinization."""
+        cdef Cursor[MAX_SEATS] at
+        cdef Rng rng
+        cdef uint32_t i, best
+        cdef uint32_t *node
+        cdef Edge *edge
+        cdef int32_t player, k, n
+        rng_seed(&rng, attempt, DETERMINIZATION, 0)  # as Observation.determinize does
+        self.draw_world(&rng)
+        self.set_out(at)
+        line.length = 0
+        while line.length < length:
+            player = self.ops.current_player(self.ctx, self.state)
+            if player < 0:
+                return
+            k = self.tree_of[player]
+            node = find_node(&self.tree, at[k].edge, short_key(at[k].seen))
+            if node == NULL:
+                return
+            n = self.ops.search_actions(self.ctx, self.state, self.actions)
+            self.stamp += 2
+            for i in range(<uint32_t>n):
+                self.marks[self.actions[i]] = self.stamp
+            best = NIL
+            i = node[0]
+            while i != NIL:
+                edge = &self.tree.edges[i]
+                if (
+                    self.marks[action_of(edge.code)] == self.stamp and seat_of(edge.code) == player
+                    and (line.length or action_of(edge.code) == action)
+                    and (best == NIL or edge.visits > self.tree.edges[best].visits)
+                ):
+                    best = i
+                i = edge.next
+            if best == NIL:
+                return
+            line.actions[line.length] = action_of(self.tree.edges[best].code)
+            line.visits[line.length] = self.tree.edges[best].visits
+            line.length += 1
+            self.ops.apply(self.ctx, self.state, action_of(self.tree.edges[best].code))
+            if self.ops.current_player(self.ctx, self.state) == CHANCE_NODE:
+                return
+            at[k] = Cursor(best, 0)
+            self.look(at)
 
-    cdef uint32_t most_visited_edge(self, uint32_t node) noexcept:
-        cdef uint32_t edge = self.tree.nodes[node].first_edge, best = edge
-        while edge != NIL:
-            if self.tree.edges[edge].visits > self.tree.edges[best].visits:
-                best = edge
-            edge = self.tree.edges[edge].next
-        return best
-
-    def play_line(self, line: list[tuple[int, int | None]], seed: int) -> list[str]:
-        """As much of a line as one determinization allows, in notation."""
-        cdef State state = self.observation.determinize(seed)
-        cdef uint64_t key
-        words = []
-        for action, expected in line:
-            if action not in state.legal_action_ids():
-                break
-            words.append(state.game.action_text(state, action))
-            self.ops.apply(self.ctx, state.data, action)
-            if expected is None or state.current_player == CHANCE_NODE:
-                break
-            key = self.ops.event_key(self.ctx, state.data, self.observer)
-            if key != <uint64_t>expected:
-                break
-        return words
-
-
-def bytes_per_node(seats: int) -> int:
-    """Memory that one iteration adds to a tree at most."""
-    return bytes_per_entry(seats)
+    cdef list words(self, const Line *line, int attempt):
+        """A line in notation, with its visits."""
+        cdef State state = self.observation.determinize(attempt) if self.world is None else self.world.clone()
+        cdef int32_t i
+        result = []
+        for i in range(line.length):
+            result.append((state.game.action_text(state, line.actions[i]), line.visits[i]))
+            self.ops.apply(self.ctx, state.data, line.actions[i])
+        return result
 
 
 def is_debug_build() -> bool:
@@ -443,7 +618,7 @@ def is_debug_build() -> bool:
     return BVB_DEBUG != 0
 
 
-def capacity_for(Game game, iterations: int | None, memory_mb: int) -> int:
-    """Tree capacity in iterations: as many as are asked for, and not more than fit into the memory."""
-    entries = (memory_mb << 20) // bytes_per_entry(game.ops.num_players)
-    return min(entries, iterations) if iterations is not None else entries
+def memory_for(iterations: int | None, memory_mb: int) -> int:
+    """Bytes for a tree of so many iterations, and not more than the limit in MiB."""
+    limit = memory_mb << 20
+    return limit if iterations is None else min(limit, iterations * bytes_per_iteration() + (MAX_SEATS + 1) * sizeof(Edge))

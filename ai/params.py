@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ai.ismcts import Observers
+
 # Budget of a bot that is named without one.
 DEFAULT_ITERATIONS = 1000
 
@@ -19,7 +21,7 @@ def _parameter(default: Any, low: float, high: float, doc: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SearchParams:
-    """Budget and settings of one ISMCTS search. At least one of iterations and time_ms is needed."""
+    """Budget and settings of one plain ISMCTS search. At least one of iterations and time_ms is needed."""
 
     iterations: int | None = _parameter(None, 1, 1_000_000_000, "iterations of all threads together")
     time_ms: float | None = _parameter(None, 1, 3_600_000, "time in milliseconds")
@@ -31,6 +33,26 @@ class SearchParams:
 
     def __post_init__(self) -> None:
         _check(self)
+
+
+@dataclass(frozen=True, slots=True)
+class IsmctsParams(SearchParams):
+    """Budget and settings of the engine's own search."""
+
+    observers: int = _parameter(
+        int(Observers.SEARCHER),
+        int(Observers.ONE_TREE),
+        int(Observers.EACH_SEAT),
+        "what moves are told apart by: 0 what the searcher sees, in one tree; else a tree for each seat's moves, and 1 what "
+        "the searcher sees, 2 what everybody sees (in the own tree what the searcher sees), 3 what the seat itself sees",
+    )
+    early_stop: int = _parameter(
+        1,
+        0,
+        2,
+        "1: an only move is answered at once; 2: also, a budget of time ends when no other move can overtake the best one, as "
+        "a clock always does; 0: budgets are used up",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +116,11 @@ def settings_of(params: type[SearchParams] | type[WorldsParams]) -> tuple[Settin
         for parameter in fields(params)
         if parameter.name not in BUDGET
     )
+
+
+def is_ismcts(params: type[SearchParams] | type[WorldsParams] | None) -> bool:
+    """Whether a bot with these parameters searches information sets."""
+    return params is not None and issubclass(params, SearchParams)
 
 
 def parse_settings(

@@ -7,16 +7,15 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 
-from ai.ismcts import StopToken
+from ai.ismcts import Search, StopToken, memory_for
 from ai.params import WorldsParams
 from ai.suggestion import Alternative, Suggestion, require_turn
-from ai.uct import StateSearch
 from bvb_core.game import Observation, State
 
 # Between looks at the clock and the stop token.
 CHUNK = 16
-# Of the tree of one world, in iterations; a full tree grows no more.
-CAPACITY = 1 << 20
+# Of the tree of one world, in MiB; a full tree grows no more.
+MEMORY_MB = 64
 
 
 class PimcBot:
@@ -76,11 +75,18 @@ def _search(
     sums: dict[int, _Sums] = {}
     iterations, reason = 0, "iterations"
     for stream, world in enumerate(islice(worlds, n_worlds)):
-        share = CAPACITY
+        share = None
         if params.iterations is not None:
             share = params.iterations // n_worlds + (stream < params.iterations % n_worlds)
-        search = StateSearch(world, seed, stream, min(share, CAPACITY), params.exploration)
-        while params.iterations is None or search.iterations < share:
+        search = Search(
+            world.observation(world.current_player),
+            seed,
+            stream,
+            memory_for(share, MEMORY_MB),
+            params.exploration,
+            world=world,
+        )
+        while share is None or search.iterations < share:
             if stop is not None and stop.is_stopped and (iterations or search.iterations):
                 reason = "stopped"
                 break
@@ -89,10 +95,10 @@ def _search(
                 if elapsed_ms >= params.time_ms * (stream + 1) / n_worlds:
                     reason = "time"
                     break
-            search.run(CHUNK if params.iterations is None else min(CHUNK, share - search.iterations))
+            search.run(CHUNK if share is None else min(CHUNK, share - search.iterations), None)
         iterations += search.iterations
-        for action_id, visits, returns, scores in search.root_edges():
-            sums.setdefault(action_id, _Sums(len(returns))).add(visits, returns, scores)
+        for move in search.root_moves():
+            sums.setdefault(move.action_id, _Sums(len(move.returns))).add(move.visits, move.returns, move.scores)
         if reason == "stopped":
             break
     seat = world.current_player

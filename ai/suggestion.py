@@ -63,7 +63,8 @@ class Suggestion:
     iterations: int
     elapsed_ms: float
     stop_reason: str
-    """"iterations", "time", "stopped", or "none" for bots that do not search."""
+    """"iterations", "time", "stopped", "decided" (an only move, or one that could not be overtaken any more), or "none" for
+    bots that do not search."""
     warnings: tuple[str, ...] = ()
     root: Root | None = None
     """None for bots that do not measure it."""

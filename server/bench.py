@@ -13,7 +13,8 @@ from typing import Any
 
 import bvb_core
 from ai import make_bot
-from ai.ismcts import Search, bytes_per_node, is_debug_build
+from ai.ismcts import Search, is_debug_build, memory_for
+from ai.params import IsmctsParams
 from ai.timing import time_determinize, time_playouts, time_shuffle
 
 REPEATS = 5
@@ -113,7 +114,7 @@ def _search() -> dict[str, Any]:
         for iterations, repeats in SEARCH_ITERATIONS.items():
             runs = []
             for _ in range(repeats):
-                search = Search(view, 1, 0, iterations)
+                search = _new_search(view, iterations)
                 begin = time.perf_counter()
                 search.run(iterations, None)
                 seconds = time.perf_counter() - begin
@@ -123,6 +124,22 @@ def _search() -> dict[str, Any]:
                 "moves_per_s": statistics.median(moves for _, moves in runs),
             }
     return figures
+
+
+def _new_search(view: bvb_core.Observation, iterations: int) -> Search:
+    """As the bot `ismcts` searches."""
+    params = IsmctsParams(iterations=iterations)
+    memory = memory_for(iterations, params.memory_mb)
+    return Search(view, 1, memory=memory, exploration=params.exploration, observers=params.observers)
+
+
+def _bytes_per_node() -> float:
+    """An action at an information set with all that it leads to, the mean of a large tree."""
+    state = random_position(SEARCH_PLAYERS, 1, MOMENTS["middle"])
+    search = _new_search(state.observation(state.current_player), THREAD_ITERATIONS)
+    search.run(THREAD_ITERATIONS, None)
+    edges, size = search.tree_size
+    return size / edges
 
 
 def _threads() -> dict[str, float]:
@@ -180,7 +197,7 @@ def run(progress: Callable[[str], None]) -> dict[str, Any]:
     figures["threads"] = _threads()
     progress("overshoot of time budgets")
     figures["overshoot_ms_p99"] = _overshoot()
-    figures["bytes_per_node"] = bytes_per_node(SEARCH_PLAYERS)
+    figures["bytes_per_node"] = _bytes_per_node()
     return figures
 
 
@@ -215,6 +232,6 @@ def table(figures: dict[str, Any]) -> str:
         f"threads                       1: {one:,.0f} sims/s, 2: {two:,.0f} sims/s ({two / one:.2f}x)",
         "budget overshoot, p99         "
         + ", ".join(f"{budget} ms: {over:.2f} ms" for budget, over in figures["overshoot_ms_p99"].items()),
-        f"memory                        {figures['bytes_per_node']} bytes a node",
+        f"memory                        {figures['bytes_per_node']:.1f} bytes a node",
     ]
     return "\n".join(lines)

@@ -15,7 +15,8 @@ import ai
 import bvb_core
 from ai.bots import BOTS, IsmctsBot
 from ai.clock import time_for_move
-from ai.params import SearchParams, settings_of
+from ai.ismcts import Observers
+from ai.params import IsmctsParams, SearchParams, is_ismcts, settings_of
 from bvb.v1 import engine_pb2
 from bvb_core.bears.follows import line_between
 from server import convert
@@ -78,13 +79,20 @@ class Search:
     goes_on: bool = False
     """Whether the request wants to go on from an earlier search."""
 
+    @property
+    def observers(self) -> int:
+        """See Analysis.observers; for bots that have one."""
+        bot = self.make_bot(1)
+        params = bot.params_for(self.observation) if isinstance(bot, IsmctsBot) else None
+        return int(params.observers if isinstance(params, IsmctsParams) else Observers.ONE_TREE)
+
     def make_bot(self, time_ms: float) -> ai.Bot:
         """The bot, with its budget of iterations and this one of time."""
         spec = self.bot + self.settings
         params = BOTS[self.bot].params
         if params is not None:
             spec += f":time_ms={time_ms}"
-            if params is SearchParams:
+            if is_ismcts(params):
                 spec += f":threads={self.threads}"
             if self.iterations:
                 spec += f":iterations={self.iterations}"
@@ -185,12 +193,12 @@ class Engine:
         if not request.keep_search and not request.search_token:
             return search
         for field in ("keep_search", "search_token"):
-            if getattr(request, field) and (BOTS[search.bot].params is not SearchParams or search.only is not None):
+            if getattr(request, field) and (not is_ismcts(BOTS[search.bot].params) or search.only is not None):
                 raise invalid(field, "is for ismcts and vanilla, and for all moves", "NOT_SUPPORTED")
         if request.keep_search:
             search = replace(search, origin=_origin(request))
         if request.search_token:
-            previous, keys = self._go_on(search.observation, request)
+            previous, keys = self._go_on(search, request)
             search = replace(search, previous=previous, keys=keys, goes_on=True)
         return search
 
@@ -288,16 +296,19 @@ class Engine:
         return response
 
     def _go_on(
-        self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest
+        self, search: Search, request: engine_pb2.SuggestMoveRequest
     ) -> tuple[ai.Analysis | None, tuple[int, ...]]:
         """The search to go on from, None when it is of no use here, and what was shown since. Raises a ServiceError when
-        the position does not follow."""
+        the position does not follow, or it was a search of another kind."""
+        observation = search.observation
         kept = self.kept.get(request.search_token)
         if kept is None:
             raise ServiceError(
                 grpc.StatusCode.NOT_FOUND, "search_token: no search is kept under this name", "UNKNOWN_TOKEN"
             )
         analysis, then = kept
+        if analysis.observers != search.observers:
+            raise invalid("search_token", "was given by another bot, or with another setting of observers", "OTHER_SEARCH")
         now = _origin(request)
         n = len(then.events)
         if observation == analysis.observation:
@@ -399,7 +410,7 @@ def _origin(request: engine_pb2.SuggestMoveRequest) -> Origin:
 
 
 def settings_words(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
-    """The settings of a request as in the name of a bot."""
+    """The settings of a request as in the name of a bot. What is left of a clock is worth more than a sure move."""
     params = BOTS[bot].params
     known = {} if params is None else {setting.name: setting for setting in settings_of(params)}
     words: dict[str, str] = {}
@@ -417,6 +428,8 @@ def settings_words(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
         if not setting.low <= value <= setting.high:
             raise invalid(f"settings[{i}].{field}", f"must be {setting.low} to {setting.high}, not {value}", "OUT_OF_RANGE")
         words[given.name] = f":{given.name}={value!r}"
+    if request.budget.HasField("clock") and "early_stop" in known and "early_stop" not in words:
+        words["early_stop"] = ":early_stop=2"
     return "".join(words.values())
 
 
@@ -428,7 +441,7 @@ def _only(
         return None
     legal = {str(action): action for action in observation.legal_actions()}
     for name, moves in (("allow_moves", request.allow_moves), ("avoid_moves", request.avoid_moves)):
-        if moves and BOTS[bot].params is not SearchParams:
+        if moves and not is_ismcts(BOTS[bot].params):
             raise invalid(name, f"{bot} cannot be told which moves to look at", "NOT_SUPPORTED")
         for i, move in enumerate(moves):
             if move not in legal:

@@ -10,7 +10,7 @@ from typing import Any
 import ai
 import bvb_core
 from ai.bots import BOTS
-from ai.params import SearchParams
+from ai.params import is_ismcts
 from bvb.v1 import engine_pb2
 from server import convert
 from server.engine import DEFAULT_BOT, Engine, Search
@@ -38,7 +38,7 @@ class Review:
         """Raises a ServiceError that names what is wrong with the request."""
         self._engine = engine
         bot = request.bot or DEFAULT_BOT
-        if bot in BOTS and BOTS[bot].params is not SearchParams:
+        if bot in BOTS and not is_ismcts(BOTS[bot].params):
             raise invalid("bot", f"{bot} cannot judge a move that it would not play", "NOT_SUPPORTED")
         self._template = engine_pb2.SuggestMoveRequest(
             budget=request.budget,
@@ -48,6 +48,8 @@ class Review:
             settings=request.settings,
             multi_pv=request.multi_pv or 1,
         )
+        if bot == DEFAULT_BOT and all(setting.name != "early_stop" for setting in request.settings):
+            self._template.settings.add(name="early_stop", int_value=0)  # a position with one move has a value too
         engine.check_bot(self._template)
         self._marks = request.marks or DEFAULT_MARKS
         self._losses: list[tuple[float, int, int]] = []  # loss, index, seat

@@ -12,7 +12,7 @@ import grpc
 import ai
 import bvb_core
 from ai.bots import BOTS, IsmctsBot
-from ai.params import SearchParams
+from ai.params import IsmctsParams, is_ismcts
 from bvb.v1 import bot_pb2, engine_pb2
 from server import convert
 from server.engine import DEFAULT_BOT, INTERVAL, Engine, KeptSearches, Origin, Search, settings_words, takeover
@@ -37,13 +37,20 @@ class Tree:
         self.keys: list[tuple[int, int | None]] = []
 
     @property
-    def is_kept(self) -> bool:
-        return self._kept.get(self._token) is not None
+    def analysis(self) -> ai.Analysis | None:
+        """The search that it belongs to, as long as it is kept."""
+        kept = self._kept.get(self._token)
+        return None if kept is None else kept[0]
 
     def put(self, token: str) -> None:
         """Another one, or none: the name of a kept search of what the seat knows now."""
+        self.replace(token)
+        self._tracked, self.keys = True, []
+
+    def replace(self, token: str) -> None:
+        """Another one for the same position."""
         self._kept.discard(self._token)
-        self._token, self._tracked, self.keys = token, True, []
+        self._token = token
 
     def lose_track(self) -> None:
         """Other things have happened than those that were shown."""
@@ -51,10 +58,10 @@ class Tree:
 
     def takeover(self, observation: bvb_core.Observation) -> tuple[ai.Analysis | None, tuple[int, ...]]:
         """What a search of the position can go on from; see engine.takeover."""
-        kept = self._kept.get(self._token)
-        if kept is None:
+        analysis = self.analysis
+        if analysis is None:
             return None, ()
-        return takeover(kept[0], observation, [key for _, key in self.keys] if self._tracked else None)
+        return takeover(analysis, observation, [key for _, key in self.keys] if self._tracked else None)
 
 
 class Seat:
@@ -90,7 +97,7 @@ class Seat:
         self.threads = start.threads or 1
         self._settings = settings_words(start.bot or DEFAULT_BOT, self._template)
         for field, wanted in (("keep_tree", start.keep_tree), ("ponder", start.ponder)):
-            if wanted and BOTS[start.bot or DEFAULT_BOT].params is not SearchParams:
+            if wanted and not is_ismcts(BOTS[start.bot or DEFAULT_BOT].params):
                 raise invalid(f"start.{field}", "is for ismcts and vanilla", "NOT_SUPPORTED")
         if start.ponder and self._keep_tree is False:
             raise invalid("start.ponder", "is of no use without keep_tree", "NOT_SUPPORTED", ("start.keep_tree",))
@@ -116,13 +123,11 @@ class Seat:
         self._observation = observation
         self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
         self._tree.lose_track()
-        self._pondering = None
 
     def hear(self, events: bot_pb2.SeatEvents) -> None:
         """Take lines; those before a wrong one stay. Raises a ServiceError naming the line that cannot have happened."""
         if self._tracker is None:
             raise invalid("events", "nothing is known yet: send start.initial_view or observation first", "NO_OBSERVATION")
-        self._pondering = None
         with self._hearing:
             known = self._tracker.count
             first = events.first if events.HasField("first") else known
@@ -160,7 +165,7 @@ class Seat:
             asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
         search = self._engine.check_search(observation, asked)
         timed = bool(asked.budget.time_ms) or asked.budget.HasField("clock")
-        if BOTS[search.bot].params is not SearchParams or not (timed if self._keep_tree is None else self._keep_tree):
+        if not is_ismcts(BOTS[search.bot].params) or not (timed if self._keep_tree is None else self._keep_tree):
             return search
         previous, keys = self._tree.takeover(observation)
         return replace(search, origin=Origin(), previous=previous, keys=keys)
@@ -181,35 +186,35 @@ class Seat:
     def keep(self, answer: bot_pb2.SeatMove) -> None:
         """The answer is on its way, for `given` to find; its tree stays here."""
         self._tree.put(answer.result.search_token)
+        self._pondering = None
         answer.result.ClearField("search_token")
         self._answer = answer
 
     def ponder(self, stop: ai.StopToken) -> bool:
-        """Search for a little while from what is known now, while another seat is to move. Returns whether to go on."""
+        """Grow the tree of the last move for a little while, when another seat is to move. Returns whether to go on."""
+        last = self._tree.analysis
+        if last is None or not self._is_others_turn():
+            return False
         if self._pondering is None:
-            observation = self._others_turn()
-            if observation is None:
-                return False
-            settings = f"{self._settings}:time_ms={PONDER_MS}:memory_mb={PONDER_MB}:threads={self.threads}"
-            bot = ai.make_bot((self._template.bot or DEFAULT_BOT) + settings, self.seed)
+            bot = ai.make_bot(f"{self._template.bot or DEFAULT_BOT}{self._settings}", self.seed)
             assert isinstance(bot, IsmctsBot)
-            previous, keys = self._tree.takeover(observation)
-            self._pondering = ai.Analysis(
-                observation, bot.params_for(observation), self.seed, previous=previous, keys=keys, pondering=True
-            )
-            self._tree.put(self._engine.kept.add(self._pondering, Origin()))
+            params = replace(
+                bot.params_for(last.observation),
+                iterations=None, time_ms=PONDER_MS, memory_mb=PONDER_MB, threads=self.threads,
+            )  # fmt: skip
+            if isinstance(params, IsmctsParams):
+                params = replace(params, early_stop=0)
+            self._pondering = ai.Analysis(last.observation, params, self.seed, previous=last)
+            self._tree.replace(self._engine.kept.add(self._pondering, Origin()))
         ended = self._pondering.run(PONDER_SLICE_MS, stop)
-        return self._tree.is_kept and not (ended and self._pondering.stop_reason == "time")
+        return not ended or self._pondering.stop_reason == "stopped"
 
-    def _others_turn(self) -> bvb_core.Observation | None:
-        """What is known now, when another seat is to move."""
+    def _is_others_turn(self) -> bool:
         try:
             observation = self._tracker.observation() if self._tracker else None
         except bvb_core.EventError:  # lines of the last action are still to come
-            return None
-        if observation is None or observation.is_terminal or observation.current_player == observation.seat:
-            return None
-        return observation
+            return False
+        return observation is not None and observation.current_player not in (observation.seat, bvb_core.TERMINAL)
 
 
 class Seats:

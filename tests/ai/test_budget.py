@@ -13,7 +13,7 @@ import pytest
 
 import bvb_core
 from ai import StopToken, make_bot
-from ai.ismcts import Search, capacity_for
+from ai.ismcts import Observers, Search, memory_for
 from ai.params import SearchParams, parse_settings
 
 from ..games import a_state, states
@@ -79,14 +79,14 @@ def test_seeded(threads: int, observation: Any) -> None:
 
 def test_threads_search_apart(observation: Any) -> None:
     """Two threads are two searches with seeds of their own, added up."""
-    parts = [Search(observation, 3, stream) for stream in (0, 1)]
+    parts = [Search(observation, 3, stream, observers=Observers.SEARCHER) for stream in (0, 1)]
     for part in parts:
         part.run(250, None)
-    assert parts[0].root_edges() != parts[1].root_edges()
+    assert parts[0].root_moves() != parts[1].root_moves()
     visits: dict[int, int] = {}
     for part in parts:
-        for action, tried, *_ in part.root_edges():
-            visits[action] = visits.get(action, 0) + tried
+        for move in part.root_moves():
+            visits[move.action_id] = visits.get(move.action_id, 0) + move.visits
     answer = make_bot("ismcts:iterations=500:threads=2", seed=3).suggest(observation)
     assert {a.action.id: a.visits for a in answer.alternatives} == visits
 
@@ -100,7 +100,7 @@ def test_a_search_goes_on_where_it_was(observation: Any) -> None:
     in_one.run(300, None)
     for part in (1, 99, 200):
         in_parts.run(part, None)
-    assert in_one.root_edges() == in_parts.root_edges()
+    assert in_one.root_moves() == in_parts.root_moves()
     assert in_one.iterations == in_parts.iterations == 300
 
 
@@ -146,21 +146,38 @@ def test_stopped_before_it_began(observation: Any) -> None:
 # ---------------------------------------------------------------- memory
 
 
-def test_a_full_tree_goes_on(observation: Any) -> None:
-    for capacity in (1, 10, 1000):
-        search = Search(observation, 2, capacity=capacity)
+@pytest.mark.parametrize("observers", Observers)
+def test_a_full_tree_goes_on(observation: Any, observers: Observers) -> None:
+    for memory in (0, 1000, 50_000):
+        search = Search(observation, 2, memory=memory, observers=observers)
         search.run(5000, None)
-        nodes, edges = search.tree_size
-        assert nodes <= capacity + 1
-        assert edges <= capacity + 1
-        assert search.iterations == sum(edge[1] for edge in search.root_edges()) == 5000
+        edges, size = search.tree_size
+        assert edges < 5000
+        assert size <= max(memory, 1000)
+        assert search.iterations == sum(move.visits for move in search.root_moves()) == 5000
+
+
+@pytest.mark.parametrize("observers", Observers)
+def test_a_full_tree_is_not_biased(observation: Any, observers: Observers) -> None:
+    """A tree that holds no more than its root is a bandit whose arms are played out at random, and says what the playouts say."""
+    full = Search(observation, 2, memory=3000, observers=observers)
+    full.run(30_000, None)
+    for move in full.root_moves():
+        wins = []
+        for seed in range(3000):
+            state = observation.determinize(seed)
+            state.apply(move.action_id)
+            state.playout(seed)
+            wins.append(state.returns()[observation.seat])
+        error = (0.25 / min(move.visits, 3000)) ** 0.5
+        assert move.mean == pytest.approx(sum(wins) / 3000, abs=8 * error)
 
 
 def test_memory_limits_the_tree(observation: Any) -> None:
     """One MiB is some ten thousand iterations; there is no limit to those that follow."""
-    assert 5_000 < capacity_for(observation.game, None, 1) < 50_000
-    assert capacity_for(observation.game, None, 2) >= 2 * capacity_for(observation.game, None, 1)
-    assert capacity_for(observation.game, 100, 64) == 100
+    assert memory_for(None, 1) == 2**20
+    assert memory_for(10**9, 2) == 2**21
+    assert 3_000 < memory_for(100, 64) < 10_000
     state = game("reshuffle").new_state(0)
     state.apply(6)
     answer = answer_of("ismcts:iterations=200000:memory_mb=1", state.observation(0))

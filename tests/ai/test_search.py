@@ -9,7 +9,7 @@ from scipy import stats
 
 import bvb_core
 from ai import make_bot
-from ai.ismcts import Search
+from ai.ismcts import Observers, Search
 
 from ..toys import toy
 from ..toys.catalogue import GAMES, HIDING, game, observers, positions
@@ -168,9 +168,9 @@ def test_availability_in_three_worlds() -> None:
     search = Search(game("worlds").new_state(0).observation(1), 5)
 
     def counts() -> tuple[list[int], dict[int, int], dict[int, int]]:
-        edges = search.root_edges()
-        worlds = [round(sum(edge[4][world] for edge in edges)) for world in range(3)]
-        return worlds, {edge[0]: edge[1] for edge in edges}, {edge[0]: edge[2] for edge in edges}
+        moves = search.root_moves()
+        worlds = [round(sum(move.scores[world] for move in moves)) for world in range(3)]
+        return worlds, {m.action_id: m.visits for m in moves}, {m.action_id: m.availability for m in moves}
 
     search.run(50, None)
     worlds, tried, available = counts()
@@ -187,21 +187,21 @@ def test_availability_in_three_worlds() -> None:
     assert stats.chisquare(later_worlds).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("observers", Observers)
 @pytest.mark.parametrize("name", GAMES)
-def test_counts_at_the_root_add_up(name: str) -> None:
+def test_counts_at_the_root_add_up(name: str, observers: Observers) -> None:
     for state in [s for s in positions(name) if s.current_player >= 0][:20]:
         for seat in {state.current_player, 0, None}:
-            search = searched(state.observation(seat), 60, seed=1)
-            edges = search.root_edges()
-            assert search.iterations == sum(edge[1] for edge in edges) == 60
-            assert len({edge[0] for edge in edges}) == len(edges)
-            for _, tried, available, returns, _ in edges:
-                assert 1 <= tried <= available <= 60
-                assert sum(returns) == pytest.approx(tried)
-                assert all(0 <= r <= tried + 1e-9 for r in returns)
-            nodes, n_edges = search.tree_size
-            assert len(edges) <= n_edges <= 60
-            assert nodes <= 60
+            search = searched(state.observation(seat), 60, seed=1, observers=observers)
+            moves = search.root_moves()
+            assert search.iterations == sum(move.visits for move in moves) == 60
+            assert len({move.action_id for move in moves}) == len(moves)
+            for move in moves:
+                assert 1 <= move.visits == move.new_visits <= move.availability <= 60
+                assert sum(move.returns) == pytest.approx(move.visits)
+                assert all(0 <= r <= move.visits + 1e-9 for r in move.returns)
+                assert move.mean == pytest.approx(move.returns[state.current_player] / move.visits)
+            assert len(moves) <= search.tree_size[0] <= 60
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -209,10 +209,10 @@ def test_every_search_action_is_tried_at_an_own_root(name: str) -> None:
     for state in [s for s in positions(name) if s.current_player >= 0][:20]:
         candidates = state.search_action_ids()
         iterations = len(candidates) + 20
-        edges = searched(state.observation(state.current_player), iterations).root_edges()
-        assert sorted(edge[0] for edge in edges) == candidates
-        for _, _, available, _, _ in edges:  # always, once it has been tried
-            assert iterations - len(candidates) < available <= iterations
+        moves = searched(state.observation(state.current_player), iterations).root_moves()
+        assert sorted(move.action_id for move in moves) == candidates
+        for move in moves:  # always, once it has been tried
+            assert iterations - len(candidates) < move.availability <= iterations
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -287,9 +287,9 @@ def test_bears_do_not_depend_on_seat_numbers(players: int) -> None:
 
     def values(position: Any, seeds: range) -> list[list[float]]:
         mover = position.current_player
-        answers = (searched(position.observation(mover), 60, seed).root_edges() for seed in seeds)
+        answers = (searched(position.observation(mover), 60, seed).root_moves() for seed in seeds)
         order = [(mover + i) % players for i in range(players)]
-        return [[sum(edge[3][seat] for edge in edges) / 60 for seat in order] for edges in answers]
+        return [[sum(move.returns[seat] for move in moves) / 60 for seat in order] for moves in answers]
 
     one, two = values(state, range(60)), values(other, range(1000, 1060))
     for i in range(players):
@@ -301,11 +301,12 @@ def test_searches_by_spectators_have_a_view_too() -> None:
     assert len({searched(state.observation(seat), 50).iterations for seat in observers(state)}) == 1
 
 
-def test_counts_fit_everywhere_in_the_tree() -> None:
+@pytest.mark.parametrize("observers", Observers)
+def test_counts_fit_everywhere_in_the_tree(observers: Observers) -> None:
     state = bvb_core.new_game(players=3, seed=2)
     for step in range(100):
         state.apply(state.random_action(step))
-    search = Search(state.observation(state.current_player), 1)
+    search = Search(state.observation(state.current_player), 1, observers=observers)
     search.run(3000, None)
     edges = search.edges()
     by_node: dict[int, int] = {}

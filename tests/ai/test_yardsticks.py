@@ -15,8 +15,8 @@ import bvb_core
 from ai import StopToken, make_bot
 from ai.arena import HereExecutor, ProcessExecutor, Setup, StateFile, report, run
 from ai.bots import BOTS, cheat
+from ai.ismcts import Search
 from ai.params import VANILLA_EXPLORATION
-from ai.uct import StateSearch
 
 from ..conftest import ROOT
 from ..games import a_state, states
@@ -274,16 +274,16 @@ def test_state_search_counts(name: str) -> None:
         if state.current_player < 0:
             continue
         before = state.clone()
-        search = StateSearch(state, seed=3)
-        search.run(60)
-        edges = search.root_edges()
+        search = Search(state.observation(state.current_player), 3, world=state)
+        search.run(60, None)
+        moves = search.root_moves()
         assert state == before
-        assert sum(visits for _, visits, _, _ in edges) == search.iterations == 60
-        assert {action for action, *_ in edges} <= set(state.search_action_ids())
+        assert sum(move.visits for move in moves) == search.iterations == 60
+        assert {move.action_id for move in moves} <= set(state.search_action_ids())
         if len(state.search_action_ids()) <= 60:
-            assert {action for action, *_ in edges} == set(state.search_action_ids())
-        for _, visits, returns, _scores in edges:
-            assert sum(returns) == pytest.approx(visits)
+            assert {move.action_id for move in moves} == set(state.search_action_ids())
+        for move in moves:
+            assert sum(move.returns) == pytest.approx(move.visits)
 
 
 @pytest.mark.parametrize("players", range(2, 6))

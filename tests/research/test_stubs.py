@@ -16,7 +16,6 @@ bvb_core\.bears\.tensor\.TensorLayout
 bvb_core\.bears\.position\.Reader
 bvb_core\.bears\.\w+\.[A-Z_]+
 ai\.ismcts\.(Search|StopToken)
-ai\.uct\.StateSearch
 """
 USER = """
 from typing import assert_type

@@ -12,7 +12,7 @@ from google.protobuf.json_format import ParseDict
 
 import bvb
 from ai.clock import moves_left, time_for_move
-from ai.params import SearchParams, settings_of
+from ai.params import IsmctsParams, settings_of
 from bvb.client import observation_message
 from bvb.v1 import engine_pb2, engine_pb2_grpc
 
@@ -335,15 +335,11 @@ def test_bots_are_listed_with_their_settings(service: Service) -> None:
     bots = {bot.name: bot for bot in service.client.engine_info().bots}
     assert next(iter(bots)) == "ismcts"
     assert set(bots) == {"ismcts", "vanilla", "pimc", "greedy", "random"}
-    (exploration,) = bots["ismcts"].settings
-    (expected,) = settings_of(SearchParams)
-    assert (exploration.name, exploration.min, exploration.max, exploration.default) == (
-        expected.name,
-        expected.low,
-        expected.high,
-        expected.default,
-    )
-    assert exploration.type == engine_pb2.SETTING_TYPE_DOUBLE
+    listed = [(s.name, s.min, s.max, s.default, s.type) for s in bots["ismcts"].settings]
+    types = {False: engine_pb2.SETTING_TYPE_DOUBLE, True: engine_pb2.SETTING_TYPE_INT}
+    assert listed == [(s.name, s.low, s.high, s.default, types[s.whole]) for s in settings_of(IsmctsParams)]
+    assert [s[0] for s in listed] == ["exploration", "observers", "early_stop"]
+    assert [s.name for s in bots["vanilla"].settings] == ["exploration"]
     assert [s.type for s in bots["pimc"].settings if s.name == "worlds"] == [engine_pb2.SETTING_TYPE_INT]
     assert not bots["random"].searches
     assert all(bot.description for bot in bots.values())

@@ -17,6 +17,7 @@ from ai.params import SearchParams
 from ..games import a_state
 from .conftest import Service
 from .test_operation import long_request, wait_until
+from .test_play_seat import others_turn
 
 Start = Callable[..., Service]
 
@@ -81,16 +82,13 @@ def health_ms(service: Service, checks: int) -> list[float]:
 
 def wait_for_ponderers_ms(service: Service, rounds: int) -> list[float]:
     """How long SuggestMove takes with one iteration while all workers ponder, sorted."""
-    state = bvb_core.new_game(players=2, seed=1, first_player=1)
-    seats = [service.client.play_seat(state.observation(0), iterations=1, ponder=True) for _ in range(2)]
     message = long_request(a_view().to_dict())
     message.budget.iterations = 1
     delays = []
-    for _ in range(rounds):
-        wait_until(lambda: service.app.pool.lent == service.app.pool.workers)
-        delays.append(1000 * seconds(lambda: service.stub.SuggestMove(message)))
-    for seat in seats:
-        seat.close()
+    with others_turn(service), others_turn(service):
+        for _ in range(rounds):
+            wait_until(lambda: service.app.pool.lent == service.app.pool.workers)
+            delays.append(1000 * seconds(lambda: service.stub.SuggestMove(message)))
     return sorted(delays)
 
 

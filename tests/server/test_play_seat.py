@@ -3,13 +3,15 @@
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
 import pytest
 
 import bvb
+import bvb.client
 import bvb_core
 from ai import make_bot
 from bvb.client import observation_message
@@ -236,36 +238,46 @@ def test_another_game_in_the_same_seat(service: Service) -> None:
 # ---------------------------------------------------------------- pondering
 
 
-def others_turn() -> bvb_core.State:
-    """Seat 1 draws its last card of the turn next, then seat 0 is to move."""
-    state = bvb_core.new_game(players=2, seed=8, first_player=1)
-    for _ in range(3):
-        state.apply("draw 1")
-    return state
+def play_a_turn(seat: bvb.client.Seat, state: bvb_core.State) -> engine_pb2.SuggestMoveResponse:
+    """The bot of seat 0 plays its turn; the result of its first move."""
+    first = None
+    while state.current_player == 0:
+        answer = seat.move()
+        first = first or answer.result
+        state.apply(answer.action.notation)
+        seat.events(state.events(0))
+    assert first
+    return first
 
 
-def pondered(service: Service, ponder: bool, by_events: bool = True) -> engine_pb2.SuggestMoveResponse:
-    """The result of a move after half a second of the other's turn."""
-    state = others_turn()
-    with service.client.play_seat(state.observation(0), iterations=50, keep_tree=True, ponder=ponder) as seat:
-        if ponder:
-            wait_until(lambda: service.app.pool.lent == 1)
-        time.sleep(0.5)
-        state.apply("draw 1")
-        assert state.current_player == 0
-        if by_events:
-            seat.events(state.events(0))
-        else:
-            seat.observe(state.observation(0))
-        return seat.move().result
+@contextmanager
+def others_turn(service: Service, **options: Any) -> Iterator[tuple[bvb.client.Seat, bvb_core.State]]:
+    """A bot that ponders, after its first turn."""
+    state = bvb_core.new_game(players=2, seed=2, first_player=0)
+    with service.client.play_seat(state.observation(0), iterations=50, ponder=True, **options) as seat:
+        play_a_turn(seat, state)
+        yield seat, state
 
 
-@pytest.mark.parametrize("by_events", [True, False])
-def test_what_was_pondered_is_taken_over(service: Service, by_events: bool) -> None:
-    assert pondered(service, ponder=False, by_events=by_events).adopted == 0
-    result = pondered(service, ponder=True, by_events=by_events)
-    assert result.adopted > 50
-    assert result.iterations == 50
+def taken_over(service: Service, ponder: bool) -> int:
+    """Visits that a bot takes over from its last turn, in six turns; the other one plays short ones."""
+    state = bvb_core.new_game(players=2, seed=2, first_player=0)
+    visits = 0
+    with service.client.play_seat(state.observation(0), iterations=50, seed=1, keep_tree=True, ponder=ponder) as seat:
+        for _ in range(6):
+            visits += play_a_turn(seat, state).adopted
+            while state.current_player == 1:
+                if ponder:
+                    wait_until(lambda: service.app.pool.lent == 1)
+                    time.sleep(0.3)
+                legal = [str(action) for action in state.legal_actions()]
+                state.apply(next((action for action in legal if action.startswith("dive")), legal[0]))
+                seat.events(state.events(0))
+    return visits
+
+
+def test_what_was_pondered_is_taken_over(service: Service) -> None:
+    assert taken_over(service, ponder=True) > 10 + taken_over(service, ponder=False)
     wait_until(lambda: service.app.pool.running == 0)
     assert service.app.pool.lent == 0
 
@@ -274,42 +286,45 @@ def test_pondering_ends(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """When it is the seat's own turn, when the stream ends, after a while, and when the tree is forgotten."""
     service = start()
     pool, kept = service.app.pool, service.app.engine.kept
-    state = others_turn()
-    with service.client.play_seat(state.observation(0), iterations=50, ponder=True) as seat:
+    with others_turn(service) as (seat, state):
         wait_until(lambda: pool.lent == 1)
-        state.apply("draw 1")
-        seat.events(state.events(0))
+        while state.current_player == 1:
+            state.apply("draw 1")
+        seat.observe(state.observation(0))
         wait_until(lambda: pool.running == 0, timeout_s=1)
         seat.move()
         time.sleep(0.1)
         assert pool.lent == 0
-    view = others_turn().observation(0)
-    seat = service.client.play_seat(view, iterations=50, ponder=True)
-    wait_until(lambda: pool.lent == 1)
-    seat.close()
+    with others_turn(service):
+        wait_until(lambda: pool.lent == 1)
     wait_until(lambda: pool.running == 0, timeout_s=1)
     monkeypatch.setattr(seats, "PONDER_MS", 100)
-    with service.client.play_seat(view, iterations=50, ponder=True):
+    with others_turn(service):
         wait_until(lambda: pool.lent == 1)
         wait_until(lambda: pool.running == 0, timeout_s=2)
     monkeypatch.undo()
     before = len(kept)
-    with service.client.play_seat(view, iterations=50, ponder=True):
-        wait_until(lambda: len(kept) == before + 1)
+    with others_turn(service):
+        wait_until(lambda: len(kept) == before + 1 and pool.lent == 1)
         monkeypatch.setattr(engine, "KEPT_S", -1.0)
         wait_until(lambda: pool.running == 0, timeout_s=2)
+
+
+def test_a_resumed_seat_ponders_on(service: Service) -> None:
+    pool = service.app.pool
+    with others_turn(service) as (seat, _):
+        wait_until(lambda: pool.lent == 1)
+    wait_until(lambda: pool.running == 0)
+    with service.client.resume_seat(seat.token):
+        wait_until(lambda: pool.lent == 1)
+    wait_until(lambda: pool.running == 0)
 
 
 def test_pondering_makes_way(start: Start, position: dict[str, Any]) -> None:
     """For every search, also where none may wait; and goes on later."""
     service = start(workers=2, queue=0)
-    view = others_turn().observation(0)
     delays = []
-    with (
-        service.client.play_seat(view, iterations=50, ponder=True),
-        service.client.play_seat(view, iterations=50, ponder=True, threads=2),
-        service.client.play_seat(view, iterations=50, ponder=True),
-    ):
+    with others_turn(service), others_turn(service, threads=2), others_turn(service):
         for threads in (1, 2) * 5:
             wait_until(lambda: service.app.pool.lent == 2)
             started = time.monotonic()
@@ -325,11 +340,11 @@ def test_pondering_makes_way(start: Start, position: dict[str, Any]) -> None:
 
 def test_shut_down_ends_pondering(start: Start) -> None:
     service = start()
-    seat = service.client.play_seat(others_turn().observation(0), iterations=5, ponder=True)
-    wait_until(lambda: service.app.pool.lent == 1)
-    service.run(service.app.stop())
-    assert service.app.pool.running == 0
-    assert error_of(seat.move).code == grpc.StatusCode.UNAVAILABLE
+    with others_turn(service) as (seat, _):
+        wait_until(lambda: service.app.pool.lent == 1)
+        service.run(service.app.stop())
+        assert service.app.pool.running == 0
+        assert error_of(seat.move).code == grpc.StatusCode.UNAVAILABLE
 
 
 def test_who_cannot_keep_a_tree(service: Service) -> None:

@@ -129,6 +129,15 @@ def test_what_does_not_continue(service: Service, position: dict[str, Any]) -> N
     assert (error.reason, error.violations[0].field) == ("NOT_CONTINUED", "search_token")
 
 
+def test_another_kind_of_search(service: Service, position: dict[str, Any]) -> None:
+    ask = service.client.suggest_move
+    token = ask(position, iterations=10, keep_search=True).search_token
+    for options in ({"bot": "vanilla"}, {"settings": {"observers": 0}}):
+        error = error_of(lambda options=options: ask(position, iterations=10, search_token=token, **options))
+        assert (error.reason, error.violations[0].field) == ("OTHER_SEARCH", "search_token")
+    assert ask(position, iterations=10, search_token=token, settings={"exploration": 2.0}).adopted == 10
+
+
 def test_another_history(service: Service) -> None:
     ask = service.client.suggest_move
     state = bvb_core.new_game(players=2, seed=4, first_player=0)
