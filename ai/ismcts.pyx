@@ -52,6 +52,9 @@ cdef enum:
     MAX_LINE = 32          # actions of a variation
     LOGS = 4096            # logarithms that are kept
 
+# Seats that choose without chance can fall into step, each move met by the same answer for ever.
+cdef double TIE = 0.001
+
 # Through whose eyes the trees are seen.
 cpdef enum Observers:
     ONE_TREE = 0           # one tree for all seats, through the searcher's eyes
@@ -141,6 +144,7 @@ cdef class Search:
     cdef int32_t[MAX_SEATS] eyes           # by tree, who looks
     cdef uint32_t *root                    # where the searched moves begin
     cdef double exploration
+    cdef double tie                        # values that differ by no more are equal: chance decides
     cdef Rng rng
     cdef void *state
     cdef int32_t *actions
@@ -175,6 +179,7 @@ cdef class Search:
         self.belief = observation.prepared()
         self.observer = SPECTATOR if observation.seat is None else observation.seat
         self.exploration = exploration
+        self.tie = 0 if observers == ONE_TREE else TIE
         self.observers = observers
         self.trees = 1 if observers == ONE_TREE else self.ops.num_players
         for seat in range(self.ops.num_players):
@@ -417,6 +422,7 @@ cdef class Search:
         cdef uint32_t i, best = NIL
         cdef Edge *edge
         cdef int32_t untried = 0, k, a
+        cdef uint32_t equal = 0
         cdef double value, best_value = -1.0
         if node == self.root:
             n = self.leave_out(n)
@@ -451,8 +457,14 @@ cdef class Search:
             edge = &tree.edges[i]
             if self.marks[action_of(edge.code)] == self.stamp + 1 and seat_of(edge.code) == player:
                 value = edge.mean + self.exploration * sqrt(log_of(edge.available) / edge.visits)
-                if value > best_value:
-                    best, best_value = i, value
+                if value > best_value + self.tie:
+                    best, best_value, equal = i, value, 1
+                elif value >= best_value - self.tie:
+                    equal += 1
+                    if rng_below(&self.rng, equal) == 0:
+                        best = i
+                    if value > best_value:
+                        best_value = value
             i = edge.next
         action[0] = action_of(tree.edges[best].code)
         return best
@@ -495,9 +507,9 @@ cdef class Search:
             [[self.sums.outcomes[k][i] for i in range(seats + 1)] for k in range(self.ops.num_outcomes)],
         )
 
-    def edges(self) -> list[tuple[int, int, int, int, int, int]]:
-        """All trees: (information set, its visits, action id, visits, availability, visits of the information sets below) of
-        every edge. Number 1 is the information set of the root."""
+    def edges(self) -> list[tuple[int, int, int, int, int, int, int]]:
+        """All trees: (information set, its visits, action id, visits, availability, visits of the information sets below,
+        seat) of every edge. Number 1 is the information set of the root."""
         cdef uint32_t i
         cdef Edge *edge
         result = []
@@ -515,7 +527,7 @@ cdef class Search:
                 nodes += below
                 result.append((
                     number, visits, action_of(edge.code), edge.visits, edge.available,
-                    sum([node_visits(&self.tree, first) for first in below]),
+                    sum([node_visits(&self.tree, first) for first in below]), seat_of(edge.code),
                 ))
                 i = edge.next
         return result

@@ -310,7 +310,7 @@ def test_counts_fit_everywhere_in_the_tree(observers: Observers) -> None:
     search.run(3000, None)
     edges = search.edges()
     by_node: dict[int, int] = {}
-    for node, node_visits, _, visits, available, below in edges:
+    for node, node_visits, _, visits, available, below, _ in edges:
         assert below <= visits <= available <= node_visits
         by_node[node] = by_node.get(node, 0) + visits
     visits_of = {node: node_visits for node, node_visits, *_ in edges}

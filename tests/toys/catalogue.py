@@ -19,7 +19,8 @@ BEARS: dict[str, Callable[[], Any]] = {
     "bears-tiny": lambda: bvb_core.game_for(2, armageddon=True, deck=bvb_core.load_deck(TINY_DECK)),
 }
 HIDING_TOYS: dict[str, Callable[[], Any]] = {
-    name: partial(toy, name) for name in ("kuhn", "leduc", "reshuffle", "sealed", "worlds")
+    **{name: partial(toy, name) for name in ("kuhn", "leduc", "reshuffle", "sealed", "worlds", "bluff")},
+    **{f"guess-{first}": partial(toy, "guess", first, 40) for first in (0, 1)},
 }
 OPEN_TOYS: dict[str, Callable[[], Any]] = {
     "bandit": partial(toy, "bandit", [20, 50, 80]),
