@@ -90,6 +90,11 @@ class Analysis:
         return sum(search.adopted for search in self._searches)
 
     @property
+    def observers(self) -> int:
+        """What moves are told apart by, one of Observers. Only an analysis with the same takes the tree over."""
+        return self._searches[0].observers
+
+    @property
     def size_bytes(self) -> int:
         """Memory of the trees."""
         return sum(search.tree_size[1] for search in self._searches)

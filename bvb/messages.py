@@ -296,6 +296,8 @@ def start_message(
     min_think_ms: int = 0,
     move_overhead_ms: int = 0,
     thinking_interval_ms: int = 0,
+    keep_tree: bool | None = None,
+    ponder: bool = False,
 ) -> bot_pb2.SeatStart:
     """See SeatOptions."""
     return bot_pb2.SeatStart(
@@ -309,6 +311,8 @@ def start_message(
         min_think_ms=min_think_ms,
         move_overhead_ms=move_overhead_ms,
         thinking_interval_ms=thinking_interval_ms,
+        keep_tree=keep_tree,
+        ponder=ponder,
     )
 
 
@@ -328,6 +332,10 @@ class SeatOptions(TypedDict, total=False):
     """Milliseconds that are taken off budgets of time."""
     thinking_interval_ms: int
     """Milliseconds between partial results; 0: none."""
+    keep_tree: bool | None
+    """Whether searches go on from each other's trees; None: with budgets of time, not with iterations alone."""
+    ponder: bool
+    """Search on while others are to move."""
 
 
 class SearchOptions(TypedDict, total=False):

@@ -54,6 +54,8 @@ class Config:
     decks: Mapping[str, bvb_core.Deck] = field(default_factory=standard_decks)
     drain_s: float = 0.2
     grace_s: float = 3.0
+    keepalive_s: float = 30.0
+    """How long a connection may be silent before it is asked for a sign of life, which it has a third of this for."""
 
 
 class App:
@@ -61,6 +63,7 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        keepalive_ms = round(1000 * config.keepalive_s)
         self.pool = SearchPool(config.workers, config.queue)
         self.health = health.aio.HealthServicer()
         self._server = grpc.aio.server(
@@ -68,17 +71,17 @@ class App:
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", config.limits.request_bytes),
-                ("grpc.keepalive_time_ms", 30_000),
-                ("grpc.keepalive_timeout_ms", 10_000),
+                ("grpc.keepalive_time_ms", keepalive_ms),
+                ("grpc.keepalive_timeout_ms", keepalive_ms // 3),
                 ("grpc.keepalive_permit_without_calls", 1),
-                ("grpc.http2.ping_timeout_ms", 10_000),
-                ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+                ("grpc.http2.ping_timeout_ms", keepalive_ms // 3),
+                ("grpc.http2.min_ping_interval_without_data_ms", keepalive_ms // 3),
             ],
         )
-        engine = Engine(config.decks, config.limits)
-        self.engine_service = EngineService(engine, self.pool)
+        self.engine = Engine(config.decks, config.limits)
+        self.engine_service = EngineService(self.engine, self.pool)
         engine_pb2_grpc.add_EngineServiceServicer_to_server(self.engine_service, self._server)
-        self.bot_service = BotService(engine, self.pool)
+        self.bot_service = BotService(self.engine, self.pool)
         bot_pb2_grpc.add_BotServiceServicer_to_server(self.bot_service, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         reflection.enable_server_reflection(REFLECTED, self._server)

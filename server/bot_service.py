@@ -75,11 +75,13 @@ class Conversation:
         self._outbox = Outbox()
         self._reader: asyncio.Task[None] | None = None
         self._thinker: asyncio.Task[None] | None = None
+        self._ponderer: asyncio.Task[None] | None = None
         self._stop = ai.StopToken()
 
     async def run(self, requests: AsyncIterator[bot_pb2.PlaySeatRequest]) -> AsyncIterator[bot_pb2.PlaySeatResponse]:
         """The answers to all requests."""
         self._reader = asyncio.ensure_future(self._read(requests))
+        self._start_pondering()
         async for response in self._outbox:
             yield response
 
@@ -96,10 +98,9 @@ class Conversation:
 
     async def end(self) -> None:
         """Stop reading and thinking."""
-        for task in (self._reader, self._thinker):
-            if task is not None and not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+        await ended(self._reader)
+        await ended(self._thinker)
+        await ended(self._ponderer)
 
     async def _read(self, requests: AsyncIterator[bot_pb2.PlaySeatRequest]) -> None:
         try:
@@ -107,8 +108,8 @@ class Conversation:
                 await self._take(request)
             if self._thinker is not None:
                 await asyncio.wait([self._thinker])
-        except Exception as error:
-            self._outbox.fail(error)
+        except BaseException as error:
+            self._fail(error)
         else:
             self._outbox.close()
 
@@ -121,6 +122,7 @@ class Conversation:
             raise ServiceError(
                 grpc.StatusCode.FAILED_PRECONDITION, f"{kind}: the bot is thinking about its move", "THINKING"
             )
+        await ended(self._ponderer)
         if kind == "events":
             await asyncio.to_thread(self._seat.hear, request.events)
         elif kind == "observation":
@@ -132,6 +134,8 @@ class Conversation:
             raise invalid("start", "must be the first message, and no other one", "STARTED_TWICE")
         else:
             raise invalid("message", "is missing", "NO_MESSAGE")
+        if kind != "move":
+            self._start_pondering()
 
     def _look(self, message: Any) -> None:
         self._seat.look(convert.observation_from_proto(message, self._engine.decks))
@@ -153,8 +157,32 @@ class Conversation:
                 self._seat.keep(move)
             await asyncio.sleep(self._seat.min_think_s - (time.monotonic() - started))
             self._outbox.put(bot_pb2.PlaySeatResponse(move=move))
+        except BaseException as error:
+            self._fail(error)
+
+    def _start_pondering(self) -> None:
+        if self._seat.ponders:
+            self._ponderer = asyncio.ensure_future(self._ponder())
+
+    async def _ponder(self) -> None:
+        try:
+            while await self._pool.lend(self._seat.ponder, self._seat.threads):
+                pass
         except Exception as error:
-            self._outbox.fail(error)
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """End the stream; left alone, a CancelledError of a task would hang the client."""
+        self._outbox.fail(error if isinstance(error, Exception) else shutting_down())
+        if not isinstance(error, Exception):
+            raise error
+
+
+async def ended(task: "asyncio.Task[None] | None") -> None:
+    """Cancel a task and wait for its end."""
+    if task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait([task])
 
 
 class Outbox:

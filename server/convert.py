@@ -52,13 +52,18 @@ def follow_history(
     tracker = bvb_core.Tracker(initial.rules, initial.seat, initial)
     try:
         for line in message.events:
-            if keys and line.startswith(("reveal ", "army ")):
-                keys.pop()
-            tracker.push(line)
-            keys.append((tracker.count, tracker.event_key()))
+            push_line(tracker, line, keys)
         return tracker.observation(), keys
     except bvb_core.EventError as error:
         raise invalid(f"history.events[{error.index}]", error.reason, "INVALID_EVENT") from None
+
+
+def push_line(tracker: bvb_core.Tracker, line: str, keys: list[tuple[int, int | None]]) -> None:
+    """Push a line, and keep `keys` as follow_history gives them. Raises EventError, and changes nothing, for a wrong one."""
+    tracker.push(line)
+    if keys and line.startswith(("reveal ", "army ")):
+        keys.pop()
+    keys.append((tracker.count, tracker.event_key()))
 
 
 def observation_to_proto(observation: bvb_core.Observation) -> observation_pb2.Observation:

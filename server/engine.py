@@ -4,8 +4,9 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import cast
 
 import grpc
 
@@ -13,8 +14,10 @@ import ai
 import bvb_core
 from ai.bots import BOTS, IsmctsBot
 from ai.clock import time_for_move
-from ai.params import SearchParams, is_ismcts, settings_of
+from ai.ismcts import Observers
+from ai.params import IsmctsParams, SearchParams, is_ismcts, settings_of
 from bvb.v1 import engine_pb2
+from bvb_core.bears.follows import line_between
 from server import convert
 from server.errors import ServiceError, invalid
 
@@ -27,6 +30,9 @@ FIRST_INTERVAL_MS = 20
 MAX_QUERY_ID = 100
 # How long a search is kept, in seconds.
 KEPT_S = 600.0
+# How long to look for what happened between two positions, in seconds.
+LINE_S = 0.005
+NOTHING_TAKEN_OVER = "nothing was taken over from the earlier search, which had not looked ahead to this position"
 # The largest values that a search takes.
 LARGEST = {parameter.name: int(parameter.metadata["high"]) for parameter in fields(SearchParams)}
 
@@ -69,6 +75,15 @@ class Search:
     previous: ai.Analysis | None = None
     """What to go on from, and what was shown since, by event keys."""
     keys: tuple[int, ...] = ()
+    goes_on: bool = False
+    """Whether the request wants to go on from an earlier search."""
+
+    @property
+    def observers(self) -> int:
+        """See Analysis.observers; for bots that have one."""
+        bot = self.make_bot(1)
+        params = bot.params_for(self.observation) if isinstance(bot, IsmctsBot) else None
+        return int(params.observers if isinstance(params, IsmctsParams) else Observers.ONE_TREE)
 
     def make_bot(self, time_ms: float) -> ai.Bot:
         """The bot, with its budget of iterations and this one of time."""
@@ -127,6 +142,11 @@ class KeptSearches:
             kept = self._kept.get(token)
         return None if kept is None else kept[:2]
 
+    def discard(self, token: str) -> None:
+        """Keep a search no longer."""
+        with self._lock:
+            self._kept.pop(token, None)
+
     def _forget_old(self) -> None:
         oldest_kept = time.monotonic() - KEPT_S
         size = sum(analysis.size_bytes for analysis, _, _ in self._kept.values())
@@ -177,8 +197,8 @@ class Engine:
         if request.keep_search:
             search = replace(search, origin=_origin(request))
         if request.search_token:
-            previous, keys = self._go_on(search.observation, request)
-            search = replace(search, previous=previous, keys=keys)
+            previous, keys = self._go_on(search, request)
+            search = replace(search, previous=previous, keys=keys, goes_on=True)
         return search
 
     def check_bot(self, request: engine_pb2.SuggestMoveRequest) -> None:
@@ -187,7 +207,7 @@ class Engine:
         if bot not in BOTS:
             raise invalid("bot", f"there is no bot {bot!r:.60}; there are {', '.join(BOTS)}", "UNKNOWN_BOT")
         self._check_numbers(request)
-        _settings(bot, request)
+        settings_words(bot, request)
 
     def check_search(self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest) -> Search:
         """The search of a position that a request asks for, whose own position is not looked at."""
@@ -211,7 +231,7 @@ class Engine:
             request.threads or 1,
             request.multi_pv,
             bot,
-            _settings(bot, request),
+            settings_words(bot, request),
             _only(bot, observation, request),
         )
 
@@ -265,6 +285,8 @@ class Engine:
         response = convert.suggestion_to_proto(suggestion, search.seed)
         if search.origin is not None and isinstance(bot, IsmctsBot):
             response.search_token = self.kept.add(analysis, search.origin)
+        if search.goes_on and not response.adopted:
+            response.warnings.append(NOTHING_TAKEN_OVER)
         if response.stop_reason == engine_pb2.STOP_REASON_TIME and time_ms != search.time_ms:
             response.warnings.append(
                 f"ended after {time_ms} ms, before the budget was used up: "
@@ -273,27 +295,31 @@ class Engine:
         return response
 
     def _go_on(
-        self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest
+        self, search: Search, request: engine_pb2.SuggestMoveRequest
     ) -> tuple[ai.Analysis | None, tuple[int, ...]]:
         """The search to go on from, None when it is of no use here, and what was shown since. Raises a ServiceError when
-        the position does not follow."""
+        the position does not follow, or it was a search of another kind."""
+        observation = search.observation
         kept = self.kept.get(request.search_token)
         if kept is None:
             raise ServiceError(
                 grpc.StatusCode.NOT_FOUND, "search_token: no search is kept under this name", "UNKNOWN_TOKEN"
             )
         analysis, then = kept
-        if observation == analysis.observation:
-            return analysis, ()
+        if analysis.observers != search.observers:
+            raise invalid("search_token", "was given by another bot, or with another setting of observers", "OTHER_SEARCH")
         now = _origin(request)
         n = len(then.events)
-        if not then.initial_view or now.initial_view != then.initial_view or now.events[:n] != then.events:
-            raise invalid("search_token", "the position does not continue that of the earlier search", "NOT_CONTINUED")
-        _, keys = convert.follow_history(request.history, self.decks)
-        since = [key for lines, key in keys if lines > n]
-        if None in since:  # a Wild Provoke of which the seat could not tell whether it was of use
-            return None, ()
-        return analysis, tuple(key for key in since if key is not None)
+        if observation == analysis.observation:
+            return analysis, ()
+        if then.initial_view and now.initial_view == then.initial_view:
+            if now.events[:n] != then.events:
+                raise not_continued()
+            keys = [key for lines, key in convert.follow_history(request.history, self.decks)[1] if lines > n]
+            return takeover(analysis, observation, keys)
+        if not observation.may_follow(position_of(analysis)):
+            raise not_continued()
+        return takeover(analysis, observation)
 
     def _check_numbers(self, request: engine_pb2.SuggestMoveRequest) -> None:
         budget = request.budget
@@ -335,6 +361,34 @@ class Engine:
         return observation
 
 
+def position_of(analysis: ai.Analysis) -> bvb_core.Observation:
+    """What was searched: here it is of this game."""
+    return cast(bvb_core.Observation, analysis.observation)
+
+
+def takeover(
+    analysis: ai.Analysis, observation: bvb_core.Observation, keys: Sequence[int | None] | None = None
+) -> tuple[ai.Analysis | None, tuple[int, ...]]:
+    """What a search of a later position of the same seat goes on from, None when it is of no use, and what was shown since.
+
+    `keys` are the event keys since, None among them where the seat could not tell whether a Wild Provoke was of use; without
+    any, they are looked for.
+    """
+    if observation.game is not analysis.observation.game:  # its rules had been forgotten meanwhile
+        return None, ()
+    if observation == analysis.observation:
+        return analysis, ()
+    if keys is None:
+        keys = line_between(position_of(analysis), observation, LINE_S)
+    if keys is None or None in keys:
+        return None, ()
+    return analysis, tuple(key for key in keys if key is not None)
+
+
+def not_continued() -> ServiceError:
+    return invalid("search_token", "the position does not continue that of the earlier search", "NOT_CONTINUED")
+
+
 def _require_turn(observation: bvb_core.Observation, path: str = "", events: str = "") -> None:
     """Raises a ServiceError that names a field of the view below `path`, or the `events` that came after it."""
     if observation.current_player == bvb_core.TERMINAL:
@@ -358,7 +412,7 @@ def _origin(request: engine_pb2.SuggestMoveRequest) -> Origin:
     return Origin(view, tuple(request.history.events))
 
 
-def _settings(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
+def settings_words(bot: str, request: engine_pb2.SuggestMoveRequest) -> str:
     """The settings of a request as in the name of a bot. What is left of a clock is worth more than a sure move."""
     params = BOTS[bot].params
     known = {} if params is None else {setting.name: setting for setting in settings_of(params)}

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ai import StopToken
 from server.errors import overloaded, shutting_down
@@ -13,11 +13,20 @@ from server.errors import overloaded, shutting_down
 T = TypeVar("T")
 
 
+class Turn(NamedTuple):
+    """A search that waits for its threads. `granted` is done when it has them."""
+
+    threads: int
+    token: StopToken
+    granted: asyncio.Future[None]
+
+
 class SearchPool:
     """Runs searches on at most `workers` threads; `queue` more may wait, in the order of arrival.
 
     A search releases the GIL and watches its StopToken, so that the event loop stays free while all workers
-    search. All methods belong to the event loop's thread.
+    search. Threads that no search needs are lent, and called back when one needs them. All methods belong to the event
+    loop's thread.
     """
 
     def __init__(self, workers: int, queue: int) -> None:
@@ -25,15 +34,22 @@ class SearchPool:
         self._queue = queue
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="search")
         self._free = workers
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: deque[Turn] = deque()
+        self._borrowers: deque[Turn] = deque()
+        self._lent: dict[StopToken, int] = {}  # threads
         self._tokens: set[StopToken] = set()
         self._closed = False
         self._mean_s = 0.1
 
     @property
     def running(self) -> int:
-        """Number of searches whose threads are at work."""
+        """Number of searches whose threads are at work, those on lent threads among them."""
         return len(self._tokens)
+
+    @property
+    def lent(self) -> int:
+        """Number of threads that are lent."""
+        return sum(self._lent.values())
 
     @property
     def waiting(self) -> int:
@@ -47,71 +63,118 @@ class SearchPool:
         token: StopToken | None = None,
         patient: bool = False,
     ) -> T:
-        """The result of `search`, which uses `threads` threads. Its token is stopped when this is cancelled.
+        """The result of `search`, which uses `threads` threads; those beyond the workers share them with others. Its token
+        is stopped when this is cancelled.
 
         Raises a ServiceError when the pool is closed, or the queue is full unless `patient`.
         """
-        await self._admit(threads, patient)
         token = token or StopToken()
-        self._tokens.add(token)
-        loop = asyncio.get_running_loop()
+        threads = min(threads, self.workers)
+        await self._admit(threads, token, patient)
         started = time.monotonic()
 
         def finish() -> None:
             self._mean_s += 0.2 * (time.monotonic() - started - self._mean_s)
-            self._tokens.discard(token)
             self._release(threads)
 
-        def done(_: Future[T]) -> None:
-            loop.call_soon_threadsafe(finish)
-
-        future = self._executor.submit(search, token)
-        future.add_done_callback(done)
         try:
-            return await asyncio.wrap_future(future)
+            return await asyncio.wrap_future(self._start(search, token, finish))
         finally:
             token.stop()
+
+    async def lend(self, work: Callable[[StopToken], T], threads: int = 1) -> T:
+        """The result of `work` on threads that no search needs, waited for. Its token is stopped when one needs them, and when
+        this is cancelled, which then waits for the end of the work.
+
+        Raises a ServiceError when the pool is closed.
+        """
+        if self._closed:
+            raise shutting_down()
+        token = StopToken()
+        threads = min(threads, self.workers)
+
+        def finish() -> None:
+            del self._lent[token]
+            self._release(threads)
+
+        await self._wait(self._borrowers, threads, token)
+        ended = asyncio.wrap_future(self._start(work, token, finish))
+        try:
+            return await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            token.stop()
+            await asyncio.wait([ended])
+            raise
 
     def close(self) -> None:
         """Stop running searches (they return what they have found) and refuse all others."""
         self._closed = True
         for token in self._tokens:
             token.stop()
-        for _, turn in self._waiting:
-            if not turn.done():
-                turn.set_exception(shutting_down())
+        for turn in (*self._waiting, *self._borrowers):
+            if not turn.granted.done():
+                turn.granted.set_exception(shutting_down())
         self._waiting.clear()
+        self._borrowers.clear()
 
-    async def _admit(self, threads: int, patient: bool) -> None:
+    def _start(self, work: Callable[[StopToken], T], token: StopToken, finish: Callable[[], None]) -> Future[T]:
+        """Run `work`, and in the end `finish` in the event loop."""
+        loop = asyncio.get_running_loop()
+        self._tokens.add(token)
+
+        def ended() -> None:
+            self._tokens.discard(token)
+            finish()
+
+        future = self._executor.submit(work, token)
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(ended))
+        return future
+
+    async def _admit(self, threads: int, token: StopToken, patient: bool) -> None:
         if self._closed:
             raise shutting_down()
         if not self._waiting and self._free >= threads:
             self._free -= threads
             return
-        if len(self._waiting) >= self._queue and not patient:
+        soon = self._free + self.lent - sum(turn.threads for turn in self._waiting)
+        if len(self._waiting) >= self._queue and threads > soon and not patient:
             raise overloaded(self._mean_s * (1 + len(self._waiting) / self.workers))
-        turn = asyncio.get_running_loop().create_future()
-        entry = (threads, turn)
-        self._waiting.append(entry)
+        for borrower in self._lent:
+            borrower.stop()
+        await self._wait(self._waiting, threads, token)
+
+    async def _wait(self, line: deque[Turn], threads: int, token: StopToken) -> None:
+        """Stand in line until the threads are granted."""
+        turn = Turn(threads, token, asyncio.get_running_loop().create_future())
+        line.append(turn)
+        self._grant()
         try:
-            await turn
+            await turn.granted
         except asyncio.CancelledError:
-            if entry in self._waiting:
-                self._waiting.remove(entry)
-                self._start_waiting()
-            elif not turn.cancelled() and not turn.exception():  # admitted in the same moment
+            if turn in line:
+                line.remove(turn)
+                self._grant()
+            elif not turn.granted.cancelled() and not turn.granted.exception():  # granted in the same moment
+                self._lent.pop(token, None)
                 self._release(threads)
             raise
 
     def _release(self, threads: int) -> None:
         self._free += threads
-        self._start_waiting()
+        self._grant()
 
-    def _start_waiting(self) -> None:
-        while self._waiting and self._waiting[0][0] <= self._free:
-            threads, turn = self._waiting[0]
-            if turn.cancelled():
-                return  # its own _admit removes it
-            self._waiting.popleft()
-            self._free -= threads
-            turn.set_result(None)
+    def _grant(self) -> None:
+        """Give free threads to those who wait for them, searches first."""
+        while self._waiting and self._waiting[0].threads <= self._free:
+            if self._waiting[0].granted.cancelled():
+                return  # its own _wait removes it
+            self._give(self._waiting.popleft())
+        while not self._waiting and self._borrowers and self._borrowers[0].threads <= self._free:
+            if self._borrowers[0].granted.cancelled():
+                return
+            self._lent[self._borrowers[0].token] = self._borrowers[0].threads
+            self._give(self._borrowers.popleft())
+
+    def _give(self, turn: Turn) -> None:
+        self._free -= turn.threads
+        turn.granted.set_result(None)

@@ -5,19 +5,63 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
 import grpc
 
 import ai
 import bvb_core
-from ai.bots import BOTS
+from ai.bots import BOTS, IsmctsBot
+from ai.params import IsmctsParams, is_ismcts
 from bvb.v1 import bot_pb2, engine_pb2
 from server import convert
-from server.engine import INTERVAL, Engine, Search
+from server.engine import DEFAULT_BOT, INTERVAL, Engine, KeptSearches, Origin, Search, settings_words, takeover
 from server.errors import ServiceError, invalid
 
 LONGEST_MS = 60_000
 KEPT_S = 600.0
+# Of pondering about one position: in milliseconds, at most and at a time, and in MiB.
+PONDER_MS = 60_000
+PONDER_SLICE_MS = 50
+PONDER_MB = 64
+
+
+class Tree:
+    """The tree that a seat's next search may go on from, among all those that are kept, and what the seat was shown since."""
+
+    def __init__(self, kept: KeptSearches) -> None:
+        self._kept = kept
+        self._token = ""
+        self._tracked = True
+        #: As convert.follow_history gives them.
+        self.keys: list[tuple[int, int | None]] = []
+
+    @property
+    def analysis(self) -> ai.Analysis | None:
+        """The search that it belongs to, as long as it is kept."""
+        kept = self._kept.get(self._token)
+        return None if kept is None else kept[0]
+
+    def put(self, token: str) -> None:
+        """Another one, or none: the name of a kept search of what the seat knows now."""
+        self.replace(token)
+        self._tracked, self.keys = True, []
+
+    def replace(self, token: str) -> None:
+        """Another one for the same position."""
+        self._kept.discard(self._token)
+        self._token = token
+
+    def lose_track(self) -> None:
+        """Other things have happened than those that were shown."""
+        self._tracked = False
+
+    def takeover(self, observation: bvb_core.Observation) -> tuple[ai.Analysis | None, tuple[int, ...]]:
+        """What a search of the position can go on from; see engine.takeover."""
+        analysis = self.analysis
+        if analysis is None:
+            return None, ()
+        return takeover(analysis, observation, [key for _, key in self.keys] if self._tracked else None)
 
 
 class Seat:
@@ -48,6 +92,17 @@ class Seat:
             budget=start.budget if start.HasField("budget") else None,
         )
         engine.check_bot(self._template)
+        self._keep_tree = start.keep_tree if start.HasField("keep_tree") else start.ponder or None
+        self.ponders = start.ponder
+        self.threads = start.threads or 1
+        self._settings = settings_words(start.bot or DEFAULT_BOT, self._template)
+        for field, wanted in (("keep_tree", start.keep_tree), ("ponder", start.ponder)):
+            if wanted and not is_ismcts(BOTS[start.bot or DEFAULT_BOT].params):
+                raise invalid(f"start.{field}", "is for ismcts and vanilla", "NOT_SUPPORTED")
+        if start.ponder and self._keep_tree is False:
+            raise invalid("start.ponder", "is of no use without keep_tree", "NOT_SUPPORTED", ("start.keep_tree",))
+        self._tree = Tree(engine.kept)
+        self._pondering: ai.Analysis | None = None
         self._bot: ai.Bot | None = None  # a bot that does not search goes on from move to move
         self._answer: bot_pb2.SeatMove | None = None
         if start.HasField("initial_view"):
@@ -67,6 +122,7 @@ class Seat:
             raise invalid("seat", f"this bot plays seat {self._observation.seat}", "WRONG_SEAT")
         self._observation = observation
         self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
+        self._tree.lose_track()
 
     def hear(self, events: bot_pb2.SeatEvents) -> None:
         """Take lines; those before a wrong one stay. Raises a ServiceError naming the line that cannot have happened."""
@@ -81,7 +137,7 @@ class Seat:
                 )
             for i, line in enumerate(events.lines[known - first :], known - first):
                 try:
-                    self._tracker.push(line)
+                    convert.push_line(self._tracker, line, self._tree.keys)
                 except bvb_core.EventError as error:
                     raise invalid(f"events.lines[{i}]", error.reason, "INVALID_EVENT") from None
 
@@ -107,7 +163,12 @@ class Seat:
             asked.budget.time_ms = max(1, asked.budget.time_ms - self._overhead_ms)
         if asked.budget.clock.remaining_ms > 0:
             asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
-        return self._engine.check_search(observation, asked)
+        search = self._engine.check_search(observation, asked)
+        timed = bool(asked.budget.time_ms) or asked.budget.HasField("clock")
+        if not is_ismcts(BOTS[search.bot].params) or not (timed if self._keep_tree is None else self._keep_tree):
+            return search
+        previous, keys = self._tree.takeover(observation)
+        return replace(search, origin=Origin(), previous=previous, keys=keys)
 
     def think(
         self,
@@ -123,8 +184,37 @@ class Seat:
         return bot_pb2.SeatMove(request_id=request.request_id, action=result.action, result=result)
 
     def keep(self, answer: bot_pb2.SeatMove) -> None:
-        """The answer is on its way, for `given` to find."""
+        """The answer is on its way, for `given` to find; its tree stays here."""
+        self._tree.put(answer.result.search_token)
+        self._pondering = None
+        answer.result.ClearField("search_token")
         self._answer = answer
+
+    def ponder(self, stop: ai.StopToken) -> bool:
+        """Grow the tree of the last move for a little while, when another seat is to move. Returns whether to go on."""
+        last = self._tree.analysis
+        if last is None or not self._is_others_turn():
+            return False
+        if self._pondering is None:
+            bot = ai.make_bot(f"{self._template.bot or DEFAULT_BOT}{self._settings}", self.seed)
+            assert isinstance(bot, IsmctsBot)
+            params = replace(
+                bot.params_for(last.observation),
+                iterations=None, time_ms=PONDER_MS, memory_mb=PONDER_MB, threads=self.threads,
+            )  # fmt: skip
+            if isinstance(params, IsmctsParams):
+                params = replace(params, early_stop=0)
+            self._pondering = ai.Analysis(last.observation, params, self.seed, previous=last)
+            self._tree.replace(self._engine.kept.add(self._pondering, Origin()))
+        ended = self._pondering.run(PONDER_SLICE_MS, stop)
+        return not ended or self._pondering.stop_reason == "stopped"
+
+    def _is_others_turn(self) -> bool:
+        try:
+            observation = self._tracker.observation() if self._tracker else None
+        except bvb_core.EventError:  # lines of the last action are still to come
+            return False
+        return observation is not None and observation.current_player not in (observation.seat, bvb_core.TERMINAL)
 
 
 class Seats:

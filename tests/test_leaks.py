@@ -17,7 +17,9 @@ from server.convert import observation_to_proto
 
 from .belief.draws import read_piles
 from .belief.histories import new_tiny_game
+from .belief.replay import ForgottenError, History
 from .random_play import Policy
+from .reference.pieces import load_deck
 from .server.conftest import Service, running
 from .soak import Tally, fixture_seeds, run_many
 
@@ -232,6 +234,53 @@ def test_the_service_tells_nothing_hidden(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_the_service_tells_nothing_hidden_in_many_positions(tmp_path: Path) -> None:
     assert check_calls(range(1_600), tmp_path) > 1_000
+
+
+def check_reviews(seeds: Iterable[int]) -> Tally:
+    """AnalyzeGame of a random course, as one seat saw it, with the deal and with another deal behind it."""
+    tally = Tally()
+    deck, engine_deck = load_deck(), bvb_core.load_deck()
+    with running() as service:
+        for seed in seeds:
+            rng = random.Random(seed)
+            state = bvb_core.new_game(players=rng.randint(2, 4), seed=seed, armageddon=rng.random() < 0.3)
+            history, policy = History(state, deck, engine_deck), Policy(rng)
+            for _ in range(rng.randrange(20, 120)):
+                if not state.is_terminal:
+                    history.apply(policy.choose(state.legal_actions()))
+            seat = rng.randrange(state.rules["players"])
+            try:
+                other = history.replay(seat, state.observation(seat).determinize(rng.getrandbits(64)))
+            except ForgottenError:
+                continue
+            records = [game.to_record() for game in (state, other)]
+            assert records[0]["deal"] != records[1]["deal"]
+            one, two = (reviews(service, record, seat) for record in records)
+            assert one == two
+            tally += Tally({"games": 1, "reviews": len(one) - 1})
+            tally["other actions differ"] += records[0]["actions"] != records[1]["actions"]
+    return tally
+
+
+def reviews(service: Service, record: dict[str, Any], seat: int) -> list[bytes]:
+    """The bytes of the last reviews of a seat's decisions and of the summary, but the time they took."""
+    first = max(0, len(record["actions"]) - 25)
+    steps = list(service.client.analyze_game(record, iterations=20, seed=1, seats=[seat], first=first, multi_pv=50))
+    for step in steps[:-1]:
+        step.review.result.ClearField("elapsed_ms")
+    return [step.SerializeToString(deterministic=True) for step in steps]
+
+
+def test_reviews_tell_nothing_hidden() -> None:
+    tally = check_reviews(range(70))
+    assert tally["games"] > 60
+    assert tally["reviews"] > 200
+    assert tally["other actions differ"] > 0  # heads that others played under masks
+
+
+@pytest.mark.soak
+def test_reviews_tell_nothing_hidden_in_many_games() -> None:
+    assert check_reviews(range(1_000))["games"] > 900
 
 
 # ---------------------------------------------------------------- seeds

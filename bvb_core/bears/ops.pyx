@@ -583,6 +583,12 @@ cdef class Observation(BaseObservation):
                     f"players[].located: every player was dealt a {game.names[kind]}, but only {traced} are in sight or located")
         return warnings
 
+    def may_follow(self, earlier: Observation) -> bool:
+        """Whether this can be what the same seat knows at a later moment of the same game than `earlier`: False when it
+        certainly cannot, and for equal observations. Located cards may be left out of either."""
+        from bvb_core.bears.follows import may_follow
+        return may_follow(self, earlier)
+
     def to_dict(self) -> dict[str, object]:
         """The JSON form of bvb.v1.Observation, every field present that can be."""
         cdef Game game = self.game

@@ -17,6 +17,7 @@ from ai.params import SearchParams
 from ..games import a_state
 from .conftest import Service
 from .test_operation import long_request, wait_until
+from .test_play_seat import others_turn
 
 Start = Callable[..., Service]
 
@@ -79,6 +80,18 @@ def health_ms(service: Service, checks: int) -> list[float]:
     return sorted(delays)
 
 
+def wait_for_ponderers_ms(service: Service, rounds: int) -> list[float]:
+    """How long SuggestMove takes with one iteration while all workers ponder, sorted."""
+    message = long_request(a_view().to_dict())
+    message.budget.iterations = 1
+    delays = []
+    with others_turn(service), others_turn(service):
+        for _ in range(rounds):
+            wait_until(lambda: service.app.pool.lent == service.app.pool.workers)
+            delays.append(1000 * seconds(lambda: service.stub.SuggestMove(message)))
+    return sorted(delays)
+
+
 def test_it_answers_and_stops_in_time(start: Start) -> None:
     """On any machine, busy ones too."""
     service = start()
@@ -86,6 +99,7 @@ def test_it_answers_and_stops_in_time(start: Start) -> None:
     assert overshoots_ms(service, 20, 5)[2] < 100
     assert stop_ms(service, 5)[2] < 200
     assert health_ms(service, 21)[10] < 250
+    assert wait_for_ponderers_ms(service, 11)[5] < 200
 
 
 @pytest.mark.soak
@@ -97,15 +111,18 @@ def test_figures_of_an_idle_machine(start: Start) -> None:
         for time_ms, rounds in ((20, 200), (200, 100), (2000, 20))
     }
     stopped, health = stop_ms(service, 100), health_ms(service, 400)
+    ponderers = wait_for_ponderers_ms(service, 200)
     print(f"overhead of SuggestMove {overhead:.2f} ms at the median", flush=True)
     for time_ms, ms in late.items():
         print(f"budget of {time_ms} ms: late by {ms:.2f} ms at p99, the way there and back included", flush=True)
     print(f"cancelled searches end after {stopped[98]:.2f} ms at p99", flush=True)
     print(f"health checks take {health[395]:.2f} ms at p99 while all workers analyze", flush=True)
+    print(f"SuggestMove takes {ponderers[197]:.2f} ms at p99 with one iteration while all workers ponder", flush=True)
     assert overhead < 1.5
     assert all(ms < 5 + overhead for ms in late.values())
     assert stopped[98] < 20
     assert health[395] < 50
+    assert ponderers[197] < 20
 
 
 def test_a_stop_token_ends_a_slice_at_once() -> None:

@@ -1,8 +1,10 @@
 """The service under load, faults, and shutdown."""
 
 import asyncio
+import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,14 +17,17 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.descriptor import FieldDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 import bvb
 from bvb.client import observation_message
-from bvb.v1 import engine_pb2
+from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2
 from server.engine import Engine
 
+from ..conftest import ROOT
+from ..games import a_state
 from .conftest import Service
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -73,6 +78,46 @@ def test_cancelled_search_ends(start: Start, position: dict[str, Any]) -> None:
     wait_until(lambda: service.app.pool.running == 0, timeout_s=1)
 
 
+@pytest.mark.parametrize("method", ["AnalyzeGame", "PlaySeat"])
+def test_expired_call_ends_its_search(start: Start, position: dict[str, Any], method: str) -> None:
+    """The others answer before they expire."""
+    service = start()
+    with pytest.raises(grpc.RpcError) as caught:
+        call_any(service, position, method, timeout_s=0.3)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    wait_until(lambda: service.app.pool.running == 0, timeout_s=1)
+
+
+@pytest.mark.parametrize("method", ["SuggestMove", "Analyze", "AnalyzeGame", "PlaySeat"])
+def test_expired_call_waits_no_longer(start: Start, position: dict[str, Any], method: str) -> None:
+    service = start()
+    blocker = service.stub.SuggestMove.future(long_request(position, threads=2))
+    wait_until(lambda: service.app.pool.running == 1)
+    with pytest.raises(grpc.RpcError) as caught:
+        call_any(service, position, method, timeout_s=0.3)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    wait_until(lambda: service.app.pool.waiting == 0, timeout_s=1)
+    blocker.cancel()
+    wait_until(lambda: service.app.pool.running == 0, timeout_s=1)
+
+
+def call_any(service: Service, position: dict[str, Any], method: str, timeout_s: float = 5) -> None:
+    """A call that searches for longer than its deadline, to the end."""
+    search = long_request(position, time_ms=50_000)
+    if method == "SuggestMove":
+        service.stub.SuggestMove(search, timeout=timeout_s)
+    elif method == "Analyze":
+        list(service.stub.Analyze(engine_pb2.AnalyzeRequest(search=search), timeout=timeout_s))
+    elif method == "AnalyzeGame":
+        record = json.dumps(a_state().to_record())
+        request = engine_pb2.AnalyzeGameRequest(record=record, budget=search.budget)
+        list(service.stub.AnalyzeGame(request, timeout=timeout_s))
+    else:
+        start = bot_pb2.SeatStart(initial_view=search.observation, budget=search.budget)
+        requests = [bot_pb2.PlaySeatRequest(start=start), bot_pb2.PlaySeatRequest(move={})]
+        list(bot_pb2_grpc.BotServiceStub(service.channel).PlaySeat(iter(requests), timeout=timeout_s))
+
+
 def client_process(service: Service, tmp_path: Path, request: engine_pb2.SuggestMoveRequest) -> "subprocess.Popen[bytes]":
     """A client of its own process whose search is running."""
     file = tmp_path / "request"
@@ -100,6 +145,16 @@ def test_stalled_client_holds_no_worker_longer_than_its_search(start: Start, pos
     client.send_signal(signal.SIGSTOP)
     wait_until(lambda: service.app.pool.running == 0, timeout_s=5)
     assert service.client.suggest_move(position, iterations=1, timeout_s=5).iterations == 1
+    client.kill()
+    client.wait()
+
+
+def test_stalled_client_is_noticed(start: Start, position: dict[str, Any], tmp_path: Path) -> None:
+    """It gives no sign of life: its connection is closed, and what it had asked for ends."""
+    service = start(keepalive_s=1.5)
+    client = client_process(service, tmp_path, long_request(position, time_ms=50_000))
+    client.send_signal(signal.SIGSTOP)
+    wait_until(lambda: service.app.pool.running == 0, timeout_s=10)
     client.kill()
     client.wait()
 
@@ -142,18 +197,25 @@ def test_waiting_searches_get_their_turn_in_order(start: Start, position: dict[s
     assert ended == [0, 1, 2, 3, 4]
 
 
+def test_more_threads_than_workers(start: Start, position: dict[str, Any]) -> None:
+    service = start(workers=1)
+    assert service.client.suggest_move(position, iterations=20, threads=2, timeout_s=5).iterations == 20
+
+
+@pytest.mark.parametrize("method", ["SuggestMove", "Analyze", "AnalyzeGame", "PlaySeat"])
 def test_exception_text_stays_in_the_log(
     service: Service,
     position: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    method: str,
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the secret")
 
-    monkeypatch.setattr(Engine, "legal_moves", fail)
+    monkeypatch.setattr(Engine, "search", fail)
     with caplog.at_level(logging.ERROR), pytest.raises(grpc.RpcError) as caught:
-        service.stub.ListLegalMoves(engine_pb2.ListLegalMovesRequest())
+        call_any(service, position, method)
     error = bvb.Error.from_call(caught.value)
     assert error.code == grpc.StatusCode.INTERNAL
     assert error.reason == "INTERNAL"
@@ -165,9 +227,16 @@ def test_exception_text_stays_in_the_log(
 
 
 def test_garbage_bytes(service: Service) -> None:
-    for method in ("SuggestMove", "ListLegalMoves"):
+    channel = service.channel
+    for call in (
+        lambda data: channel.unary_unary("/bvb.v1.EngineService/SuggestMove")(data),
+        lambda data: channel.unary_unary("/bvb.v1.EngineService/ListLegalMoves")(data),
+        lambda data: list(channel.unary_stream("/bvb.v1.EngineService/Analyze")(data)),
+        lambda data: list(channel.unary_stream("/bvb.v1.EngineService/AnalyzeGame")(data)),
+        lambda data: list(channel.stream_stream("/bvb.v1.BotService/PlaySeat")(iter([data]))),
+    ):
         with pytest.raises(grpc.RpcError) as caught:
-            service.channel.unary_unary(f"/bvb.v1.EngineService/{method}")(b"\x0a\xff garbage")
+            call(b"\x0a\xff garbage")
         error = bvb.Error.from_call(caught.value)
         assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_REQUEST")
 
@@ -192,15 +261,16 @@ def test_closed_pool_answers_everyone(start: Start, position: dict[str, Any]) ->
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
+@pytest.mark.parametrize("method", ["SuggestMove", "Analyze", "AnalyzeGame", "PlaySeat"])
 def test_cancelled_handler_does_not_hang_the_client(
-    service: Service, position: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    service: Service, position: dict[str, Any], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     async def cancelled(*_: object, **__: object) -> None:
         raise asyncio.CancelledError
 
     monkeypatch.setattr(service.app.pool, "run", cancelled)
     with pytest.raises(grpc.RpcError) as caught:
-        service.stub.SuggestMove(long_request(position), timeout=5)
+        call_any(service, position, method)
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
@@ -265,3 +335,32 @@ def test_one_process_serves(spawn_service: Spawn, position: dict[str, Any]) -> N
         client.suggest_move(position, iterations=100, threads=os.cpu_count() or 1)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     assert children == ""
+
+
+def test_no_process_is_forked() -> None:
+    """Pools of processes say how they start them, and it is by spawn."""
+    contexts = re.compile(r"(?:ProcessPoolExecutor\(|get_context\(|os\.fork|multiprocessing\.Pool|Process\()[^\n]*")
+    found = [
+        line
+        for folder in ("ai", "server", "bvb")
+        for path in (ROOT / folder).rglob("*.py")
+        for line in contexts.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert found
+    pools = [line for line in found if line.startswith("ProcessPoolExecutor(")]
+    assert all("get_context(" in line or "mp_context=" in line for line in pools), pools
+    assert all('get_context("spawn")' in line or "mp_context=" in line for line in found), found
+
+
+def test_no_field_has_64_bits() -> None:
+    """They become text in JSON and BigInt in JavaScript."""
+    wide = {FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64}
+    fields = [
+        field
+        for module in (engine_pb2, bot_pb2)
+        for file in (module.DESCRIPTOR, *module.DESCRIPTOR.dependencies)
+        for message in file.message_types_by_name.values()
+        for field in message.fields
+    ]
+    assert len(fields) > 100
+    assert [field.full_name for field in fields if field.cpp_type in wide] == []

@@ -3,18 +3,20 @@
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
 import pytest
 
 import bvb
+import bvb.client
 import bvb_core
 from ai import make_bot
 from bvb.client import observation_message
 from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2
-from server import seats
+from server import engine, seats
 
 from ..games import a_state
 from .conftest import Service
@@ -157,6 +159,202 @@ def test_shut_down_sends_the_move(start: Start, position: dict[str, Any]) -> Non
     assert error_of(idle.move).code == grpc.StatusCode.UNAVAILABLE
     stopper.join(5)
     assert not stopper.is_alive()
+
+
+# ---------------------------------------------------------------- trees that are kept
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine too, what happened within a turn is found."""
+    monkeypatch.setattr(engine, "LINE_S", 0.1)
+
+
+def two_moves(service: Service, by_events: bool, **options: Any) -> tuple[engine_pb2.SuggestMoveResponse, Any]:
+    """The result of the second move of a turn, with the same bot's in process; a tool on its way keeps the turn going."""
+    state = bvb_core.new_game(players=2, seed=6, first_player=0)
+    with service.client.play_seat(state.observation(0) if by_events else None, seed=3, **options) as seat:
+        for _ in range(2):
+            if not by_events:
+                seat.observe(state.observation(0))
+            answer = seat.move()
+            here = make_bot("ismcts:iterations=400", seed=3).suggest(state.observation(0))
+            state.apply(answer.action.notation)
+            if by_events:
+                seat.events(state.events(0))
+    return answer.result, here
+
+
+@pytest.mark.parametrize("by_events", [True, False])
+def test_the_tree_is_kept_with_budgets_of_time(service: Service, by_events: bool) -> None:
+    result, _ = two_moves(service, by_events, time_ms=100)
+    assert result.adopted > 0
+    assert sum(a.visits for a in result.alternatives) == result.iterations + result.adopted
+    assert result.search_token == ""
+    result, _ = two_moves(service, by_events, time_ms=100, keep_tree=False)
+    assert result.adopted == 0
+
+
+@pytest.mark.parametrize("by_events", [True, False])
+def test_the_tree_is_kept_with_iterations_when_asked_for(service: Service, by_events: bool) -> None:
+    result, here = two_moves(service, by_events, iterations=400)
+    assert result.adopted == 0
+    assert [a.visits for a in result.alternatives] == [a.visits for a in here.alternatives]
+    result, _ = two_moves(service, by_events, iterations=400, keep_tree=True)
+    assert result.adopted > 0
+    assert result.iterations == 400
+
+
+def test_one_tree_of_each_seat_is_kept(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = start()
+    kept = service.app.engine.kept
+    state = bvb_core.new_game(players=2, seed=6, first_player=0)
+    with service.client.play_seat(state.observation(0), iterations=50, keep_tree=True) as seat:
+        for _ in range(3):
+            state.apply(seat.move().action.notation)
+            seat.events(state.events(0))
+            assert len(kept) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "KEPT_S", -1.0)
+            assert seat.move().result.adopted == 0
+        seat.move()
+        assert len(kept) == 1
+    with service.client.play_seat(state.observation(0), iterations=50) as seat:
+        seat.move()
+    assert len(kept) == 1  # that of the other seat
+
+
+def test_another_game_in_the_same_seat(service: Service) -> None:
+    with service.client.play_seat(iterations=200, keep_tree=True, seed=1) as seat:
+        for game_seed in (1, 2):
+            view = bvb_core.new_game(players=2, seed=game_seed, first_player=0).observation(0)
+            seat.observe(view)
+            answer = seat.move().result
+            assert answer.adopted == 0
+            alone = service.client.suggest_move(view, iterations=200, seed=1)
+            assert {a.action.notation for a in answer.alternatives} == {a.action.notation for a in alone.alternatives}
+
+
+# ---------------------------------------------------------------- pondering
+
+
+def play_a_turn(seat: bvb.client.Seat, state: bvb_core.State) -> engine_pb2.SuggestMoveResponse:
+    """The bot of seat 0 plays its turn; the result of its first move."""
+    first = None
+    while state.current_player == 0:
+        answer = seat.move()
+        first = first or answer.result
+        state.apply(answer.action.notation)
+        seat.events(state.events(0))
+    assert first
+    return first
+
+
+@contextmanager
+def others_turn(service: Service, **options: Any) -> Iterator[tuple[bvb.client.Seat, bvb_core.State]]:
+    """A bot that ponders, after its first turn."""
+    state = bvb_core.new_game(players=2, seed=2, first_player=0)
+    with service.client.play_seat(state.observation(0), iterations=50, ponder=True, **options) as seat:
+        play_a_turn(seat, state)
+        yield seat, state
+
+
+def taken_over(service: Service, ponder: bool) -> int:
+    """Visits that a bot takes over from its last turn, in six turns; the other one plays short ones."""
+    state = bvb_core.new_game(players=2, seed=2, first_player=0)
+    visits = 0
+    with service.client.play_seat(state.observation(0), iterations=50, seed=1, keep_tree=True, ponder=ponder) as seat:
+        for _ in range(6):
+            visits += play_a_turn(seat, state).adopted
+            while state.current_player == 1:
+                if ponder:
+                    wait_until(lambda: service.app.pool.lent == 1)
+                    time.sleep(0.3)
+                legal = [str(action) for action in state.legal_actions()]
+                state.apply(next((action for action in legal if action.startswith("dive")), legal[0]))
+                seat.events(state.events(0))
+    return visits
+
+
+def test_what_was_pondered_is_taken_over(service: Service) -> None:
+    assert taken_over(service, ponder=True) > 10 + taken_over(service, ponder=False)
+    wait_until(lambda: service.app.pool.running == 0)
+    assert service.app.pool.lent == 0
+
+
+def test_pondering_ends(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it is the seat's own turn, when the stream ends, after a while, and when the tree is forgotten."""
+    service = start()
+    pool, kept = service.app.pool, service.app.engine.kept
+    with others_turn(service) as (seat, state):
+        wait_until(lambda: pool.lent == 1)
+        while state.current_player == 1:
+            state.apply("draw 1")
+        seat.observe(state.observation(0))
+        wait_until(lambda: pool.running == 0, timeout_s=1)
+        seat.move()
+        time.sleep(0.1)
+        assert pool.lent == 0
+    with others_turn(service):
+        wait_until(lambda: pool.lent == 1)
+    wait_until(lambda: pool.running == 0, timeout_s=1)
+    monkeypatch.setattr(seats, "PONDER_MS", 100)
+    with others_turn(service):
+        wait_until(lambda: pool.lent == 1)
+        wait_until(lambda: pool.running == 0, timeout_s=2)
+    monkeypatch.undo()
+    before = len(kept)
+    with others_turn(service):
+        wait_until(lambda: len(kept) == before + 1 and pool.lent == 1)
+        monkeypatch.setattr(engine, "KEPT_S", -1.0)
+        wait_until(lambda: pool.running == 0, timeout_s=2)
+
+
+def test_a_resumed_seat_ponders_on(service: Service) -> None:
+    pool = service.app.pool
+    with others_turn(service) as (seat, _):
+        wait_until(lambda: pool.lent == 1)
+    wait_until(lambda: pool.running == 0)
+    with service.client.resume_seat(seat.token):
+        wait_until(lambda: pool.lent == 1)
+    wait_until(lambda: pool.running == 0)
+
+
+def test_pondering_makes_way(start: Start, position: dict[str, Any]) -> None:
+    """For every search, also where none may wait; and goes on later."""
+    service = start(workers=2, queue=0)
+    delays = []
+    with others_turn(service), others_turn(service, threads=2), others_turn(service):
+        for threads in (1, 2) * 5:
+            wait_until(lambda: service.app.pool.lent == 2)
+            started = time.monotonic()
+            assert service.client.suggest_move(position, iterations=2, threads=threads).iterations == 2
+            delays.append(time.monotonic() - started)
+        wait_until(lambda: service.app.pool.lent == 2)
+        with service.client.analyze(position, time_ms=50_000, threads=2) as analysis:
+            next(analysis)
+            assert error_of(lambda: service.client.suggest_move(position, iterations=1)).reason == "BUSY"
+    assert sorted(delays)[5] < 0.1
+    wait_until(lambda: service.app.pool.running == 0)
+
+
+def test_shut_down_ends_pondering(start: Start) -> None:
+    service = start()
+    with others_turn(service) as (seat, _):
+        wait_until(lambda: service.app.pool.lent == 1)
+        service.run(service.app.stop())
+        assert service.app.pool.running == 0
+        assert error_of(seat.move).code == grpc.StatusCode.UNAVAILABLE
+
+
+def test_who_cannot_keep_a_tree(service: Service) -> None:
+    for options, field in (
+        ({"bot": "greedy", "keep_tree": True}, "start.keep_tree"),
+        ({"bot": "pimc", "ponder": True}, "start.ponder"),
+        ({"keep_tree": False, "ponder": True}, "start.ponder"),
+    ):
+        error = error_of(lambda options=options: service.client.play_seat(**options))
+        assert (error.reason, error.violations[0].field) == ("NOT_SUPPORTED", field)
 
 
 # ---------------------------------------------------------------- streams that are dropped

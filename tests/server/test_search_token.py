@@ -21,6 +21,12 @@ def error_of(call: Callable[[], Any]) -> bvb.Error:
     return caught.value
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine too, what happened within a turn is found."""
+    monkeypatch.setattr(engine, "LINE_S", 0.1)
+
+
 def test_the_same_position(service: Service, position: dict[str, Any]) -> None:
     ask = service.client.suggest_move
     plain = ask(position, iterations=500, seed=1)
@@ -38,7 +44,7 @@ def test_the_same_position(service: Service, position: dict[str, Any]) -> None:
     assert streamed.adopted == 500
 
 
-def play_with_tokens(service: Service, seed: int, iterations: int) -> tuple[int, int]:
+def play_with_tokens(service: Service, seed: int, iterations: int, by_events: bool) -> tuple[int, int]:
     """A game in which a seat goes on from search to search: how many there were, and how many took something over."""
     rng = random.Random(seed)
     state = bvb_core.new_game(players=3, seed=seed, first_player=0)
@@ -48,8 +54,14 @@ def play_with_tokens(service: Service, seed: int, iterations: int) -> tuple[int,
         move: Any = rng.choice(state.legal_actions())
         if state.current_player == 0:
             answer = service.client.suggest_move(
-                view, events=lines, iterations=iterations, seed=asked, keep_search=True, search_token=token
+                view if by_events else state.observation(0),
+                events=lines if by_events else None,
+                iterations=iterations,
+                seed=asked,
+                keep_search=True,
+                search_token=token,
             )
+            assert (engine.NOTHING_TAKEN_OVER in answer.warnings) == (token != "" and not answer.adopted)
             assert answer.iterations == iterations
             assert sum(a.visits for a in answer.alternatives) == iterations + answer.adopted
             legal = {str(action) for action in state.legal_actions()}
@@ -62,26 +74,68 @@ def play_with_tokens(service: Service, seed: int, iterations: int) -> tuple[int,
     return asked, adopted
 
 
-def test_from_move_to_move(service: Service) -> None:
-    asked, adopted = play_with_tokens(service, seed=3, iterations=300)
+@pytest.mark.usefixtures("unhurried")
+@pytest.mark.parametrize("by_events", [True, False])
+def test_from_move_to_move(service: Service, by_events: bool) -> None:
+    asked, adopted = play_with_tokens(service, seed=3, iterations=300, by_events=by_events)
     assert asked > 50
     assert adopted > asked / 4
 
 
+@pytest.mark.usefixtures("unhurried")
+def test_from_a_history_to_a_position(service: Service) -> None:
+    ask = service.client.suggest_move
+    state = bvb_core.new_game(players=2, seed=4, first_player=0)
+    token = ask(state.observation(0), events=[], iterations=300, keep_search=True).search_token
+    state.apply("draw 1")
+    assert ask(state.observation(0), iterations=5, search_token=token).adopted > 0
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_the_same_turn_later(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the events between are not found in time, the search begins anew and says so."""
+    ask = service.client.suggest_move
+    state = bvb_core.new_game(players=2, seed=4, first_player=0)
+    token = ask(state.observation(0), iterations=300, keep_search=True).search_token
+    state.apply("draw 1")
+    view = state.observation(0)
+    answer = ask(view, iterations=5, search_token=token)
+    assert answer.adopted > 0
+    assert not answer.warnings
+    monkeypatch.setattr(engine, "LINE_S", 0.0)
+    answer = ask(view, iterations=300, seed=1, search_token=token)
+    assert (answer.adopted, list(answer.warnings)) == (0, [engine.NOTHING_TAKEN_OVER])
+    assert answer.alternatives == ask(view, iterations=300, seed=1).alternatives
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_a_deadline_ends_a_search_that_goes_on(service: Service) -> None:
+    ask = service.client.suggest_move
+    state = bvb_core.new_game(players=2, seed=4, first_player=0)
+    token = ask(state.observation(0), iterations=300, keep_search=True).search_token
+    state.apply("draw 1")
+    for timeout_s in (0.3, 0.6):
+        answer = ask(state.observation(0), time_ms=50_000, search_token=token, timeout_s=timeout_s)
+        assert answer.adopted > 0
+        assert sum(a.visits for a in answer.alternatives) == answer.iterations + answer.adopted
+        assert answer.action.notation in {str(action) for action in state.legal_actions()}
+
+
 def test_what_does_not_continue(service: Service, position: dict[str, Any]) -> None:
     ask = service.client.suggest_move
-    state = a_state()
     token = ask(position, iterations=10, keep_search=True).search_token
-    after = state.clone()
-    while True:  # the same seat, somewhat later
-        after.apply(after.legal_actions()[0])
-        if after.current_player == position["seat"]:
-            break
-    error = error_of(lambda: ask(after.observation(position["seat"]), iterations=10, search_token=token))
-    assert (error.reason, error.violations[0].field) == ("NOT_CONTINUED", "search_token")
     other = bvb_core.new_game(players=3, seed=9, first_player=position["seat"])
     error = error_of(lambda: ask(other.observation(position["seat"]), iterations=10, search_token=token))
-    assert error.reason == "NOT_CONTINUED"
+    assert (error.reason, error.violations[0].field) == ("NOT_CONTINUED", "search_token")
+
+
+def test_another_kind_of_search(service: Service, position: dict[str, Any]) -> None:
+    ask = service.client.suggest_move
+    token = ask(position, iterations=10, keep_search=True).search_token
+    for options in ({"bot": "vanilla"}, {"settings": {"observers": 0}}):
+        error = error_of(lambda options=options: ask(position, iterations=10, search_token=token, **options))
+        assert (error.reason, error.violations[0].field) == ("OTHER_SEARCH", "search_token")
+    assert ask(position, iterations=10, search_token=token, settings={"exploration": 2.0}).adopted == 10
 
 
 def test_another_history(service: Service) -> None:

