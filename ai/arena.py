@@ -33,7 +33,9 @@ from ai.bots import SEARCHING, cheat, make_bot
 from ai.elo import Sprt, elo_of_share, share_interval
 from ai.suggestion import Bot
 
-FORMAT = "bvb-arena/1"
+FORMAT = "bvb-arena/2"
+# What plays here alone, with a description.
+OTHER_BOTS = {"cheat": "Searches the true state, hidden cards and all: what knowing them would be worth."}
 # Deals a worker that are handed out ahead of the one that is waited for.
 AHEAD = 4
 
@@ -59,6 +61,9 @@ class Setup:
     independent: bool = False
     """False: a seat of a deal has the same random numbers whoever sits there, so that bots that play alike
     come out even to the last digit. True: every seat of every game has its own."""
+    armageddon: bool = False
+    practice: bool = False
+    deck: bvb_core.Deck = field(default_factory=bvb_core.load_deck)
 
     def __post_init__(self) -> None:
         if not bvb_core.MIN_PLAYERS <= self.players <= bvb_core.MAX_PLAYERS:
@@ -67,6 +72,21 @@ class Setup:
             raise ArenaError("a match needs at least two bots")
         for entry in range(len(self.bots)):
             self.player(entry, 0)
+        self.new_game(0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, with the deck by its id."""
+        return {**asdict(self), "bots": list(self.bots), "deck": self.deck.id}
+
+    def new_game(self, deal: int) -> bvb_core.State:
+        """The game of a deal. Raises DeckError for a deck that is too small."""
+        return bvb_core.new_game(
+            players=self.players,
+            seed=self.number("deal", deal),
+            armageddon=self.armageddon,
+            practice=self.practice,
+            deck=self.deck,
+        )
 
     @property
     def line_ups(self) -> list[tuple[int, ...]]:
@@ -175,7 +195,7 @@ def play_deal(setup: Setup, deal: int, records: bool = False) -> DealResult:
     """All games of a deal, with their records when asked for."""
     games, kept = [], []
     for number, seating in enumerate(setup.seatings(deal)):
-        state = bvb_core.new_game(players=setup.players, seed=setup.number("deal", deal))
+        state = setup.new_game(deal)
         own = (number,) if setup.independent else ()
         players = [setup.player(entry, setup.number("bot", deal, seat, *own)) for seat, entry in enumerate(seating)]
         while not state.is_terminal:
@@ -267,7 +287,7 @@ class StateFile:
         self.finished: list[DealResult] = []
         self._file: IO[bytes] | None = None
         self._records: IO[bytes] | None = None
-        header = {"format": FORMAT, **asdict(setup), "bots": list(setup.bots), "records": records is not None}
+        header = {"format": FORMAT, **setup.to_dict(), "records": records is not None}
         length = 0
         if path is not None:
             self._file = open(path, "a+b")  # noqa: SIM115 (closed by close)

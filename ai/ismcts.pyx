@@ -229,8 +229,9 @@ cdef class Search:
         """Before the first run: take over what another search of the same observer has found below a line.
 
         `keys` are what the line showed the observer (State.event_key), action by action; without any, all is taken. Of
-        several information sets that look alike to the observer the most visited one is taken. Of the
-        trees of other seats nothing is taken below a line. False, and nothing is taken, when the line is not in the tree. `root_moves` then counts visits of both, `root_sums` only what is new.
+        several information sets that look alike to the observer the most visited one is taken. Of the trees of other seats
+        nothing is taken below a line. False, and nothing is taken, when the line is not in the tree. `root_moves` then counts
+        visits of both, `root_sums` only what is new.
         """
         cdef int32_t mover = self.tree_of[<int32_t>self.observation.current_player], i
         cdef uint32_t *node
@@ -299,7 +300,6 @@ cdef class Search:
                 return NULL
         return node if seen == 0 else NULL
 
-
     def run(self, iterations: int | None, time_ms: float | None, StopToken stop = None) -> None:
         """Grow the tree by a number of iterations, or for a time, whichever ends first; at least by one iteration."""
         cdef int64_t limit = self.iterations + iterations if iterations is not None else <int64_t>1 << 62
@@ -334,7 +334,6 @@ cdef class Search:
         cdef int depth = 0, seat, i
         cdef int32_t action, first_action = 0, player
         cdef bint added = False
-        cdef double *sums
         self.draw_world(&self.rng)
         if ops.num_outcomes:
             ops.follow(self.ctx, self.state)

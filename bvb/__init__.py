@@ -3,7 +3,12 @@
 Needs none of the compiled packages.
 """
 
+from importlib.metadata import version
+
 from bvb.client import Analysis, Client, Seat
 from bvb.messages import Error, FieldViolation
 
-__all__ = ["Analysis", "Client", "Error", "FieldViolation", "Seat"]
+__all__ = ["Analysis", "Client", "Error", "FieldViolation", "Seat", "__version__"]
+
+#: Of the installed bvb-engine, from pyproject.toml.
+__version__ = version("bvb-engine")

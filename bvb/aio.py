@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar, Unpack
 import grpc
 
 from bvb.messages import (
+    CallOptions,
     Error,
     GameOptions,
     Position,
@@ -39,8 +40,7 @@ class Client:
     """
 
     def __init__(self, address: str, *, timeout_s: float | None = None) -> None:
-        self._timeout_s = timeout_s
-        self._caller = (("bvb-caller", new_name()),)
+        self._with = CallOptions(timeout_s)
         self._channel = grpc.aio.insecure_channel(address, channel_options(address))
         self._stub: Any = engine_pb2_grpc.EngineServiceStub(self._channel)
         self._bots: Any = bot_pb2_grpc.BotServiceStub(self._channel)
@@ -60,7 +60,7 @@ class Client:
     ) -> engine_pb2.SuggestMoveResponse:
         """The best move for the seat to move. The options are those of SearchOptions; a budget is needed."""
         request = search_request(observation, **options)
-        return await self._answer(self._stub.SuggestMove(request, **self._call(timeout_s)))
+        return await self._answer(self._stub.SuggestMove(request, **self._with(timeout_s)))
 
     def analyze(
         self,
@@ -80,13 +80,13 @@ class Client:
         request = engine_pb2.AnalyzeRequest(
             search=search_request(observation, **options), interval_ms=interval_ms, query_id=name
         )
-        return Analysis(self._stub.Analyze(request, **self._call(timeout_s)), lambda: self._stop(name))
+        return Analysis(self._stub.Analyze(request, **self._with(timeout_s)), lambda: self._stop(name))
 
     async def analyze_game(
         self, record: str | Mapping[str, Any], *, timeout_s: float | None = None, **options: Unpack[GameOptions]
     ) -> AsyncIterator[engine_pb2.AnalyzeGameResponse]:
         """Go through a record: a review of every move, then a summary. The options are those of GameOptions."""
-        call = self._stub.AnalyzeGame(game_request(record, **options), **self._call(timeout_s))
+        call = self._stub.AnalyzeGame(game_request(record, **options), **self._with(timeout_s))
         try:
             async for step in call:
                 yield step
@@ -108,23 +108,20 @@ class Client:
     ) -> engine_pb2.ListLegalMovesResponse:
         """All legal moves of the seat to move, sorted by notation."""
         request = engine_pb2.ListLegalMovesRequest(**position_fields(observation, events))
-        return await self._answer(self._stub.ListLegalMoves(request, **self._call(timeout_s)))
+        return await self._answer(self._stub.ListLegalMoves(request, **self._with(timeout_s)))
 
     async def engine_info(self, *, timeout_s: float | None = None) -> engine_pb2.GetEngineInfoResponse:
         """The server's version, decks, limits and bots."""
         return await self._answer(
-            self._stub.GetEngineInfo(engine_pb2.GetEngineInfoRequest(), **self._call(timeout_s))
+            self._stub.GetEngineInfo(engine_pb2.GetEngineInfoRequest(), **self._with(timeout_s))
         )
 
     async def _stop(self, query_id: str) -> bool:
         request = engine_pb2.StopAnalysisRequest(query_id=query_id)
         answer: engine_pb2.StopAnalysisResponse = await self._answer(
-            self._stub.StopAnalysis(request, **self._call(None))
+            self._stub.StopAnalysis(request, **self._with())
         )
         return answer.stopped
-
-    def _call(self, timeout_s: float | None) -> dict[str, Any]:
-        return {"timeout": self._timeout_s if timeout_s is None else timeout_s, "metadata": self._caller}
 
     async def _answer(self, call: Awaitable[Response]) -> Response:
         try:

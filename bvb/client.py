@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar, Unpack
 import grpc
 
 from bvb.messages import (
+    CallOptions,
     Error,
     FieldViolation,
     GameOptions,
@@ -54,8 +55,7 @@ class Client:
     """
 
     def __init__(self, address: str, *, timeout_s: float | None = None) -> None:
-        self._timeout_s = timeout_s
-        self._caller = (("bvb-caller", new_name()),)
+        self._with = CallOptions(timeout_s)
         self._channel = grpc.insecure_channel(address, channel_options(address))
         self._stub = engine_pb2_grpc.EngineServiceStub(self._channel)
         self._bots = bot_pb2_grpc.BotServiceStub(self._channel)
@@ -98,7 +98,7 @@ class Client:
         request = engine_pb2.AnalyzeRequest(
             search=search_request(observation, **options), interval_ms=interval_ms, query_id=name
         )
-        call = self._stub.Analyze(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+        call = self._stub.Analyze(request, **self._with(timeout_s))
         return Analysis(call, lambda: self._stop(name))
 
     def analyze_game(
@@ -109,7 +109,7 @@ class Client:
         The options are those of GameOptions; a budget is needed. The call is cancelled when the iterator is closed.
         """
         request = game_request(record, **options)
-        call: Any = self._stub.AnalyzeGame(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+        call: Any = self._stub.AnalyzeGame(request, **self._with(timeout_s))
         try:
             yield from call
         except grpc.RpcError as error:
@@ -148,9 +148,6 @@ class Client:
         request = engine_pb2.StopAnalysisRequest(query_id=query_id)
         return self._call(self._stub.StopAnalysis, request, None).stopped
 
-    def _deadline(self, timeout_s: float | None) -> float | None:
-        return self._timeout_s if timeout_s is None else timeout_s
-
     def _call(
         self,
         method: "grpc.UnaryUnaryMultiCallable[Request, Response]",
@@ -158,7 +155,7 @@ class Client:
         timeout_s: float | None,
     ) -> Response:
         try:
-            return method(request, timeout=self._deadline(timeout_s), metadata=self._caller)
+            return method(request, **self._with(timeout_s))
         except grpc.RpcError as error:
             raise Error.from_call(error) from None
 

@@ -116,15 +116,31 @@ def observation_message(position: Position) -> observation_pb2.Observation:
     """
     if isinstance(position, observation_pb2.Observation):
         return position
+    fields: Any = position
     if isinstance(position, str):
-        position = json.loads(position)
-    fields: Any = position if isinstance(position, Mapping) else getattr(position, "to_dict", lambda: None)()
+        fields = json_value(position)
+    elif not isinstance(position, Mapping):
+        fields = getattr(position, "to_dict", lambda: None)()
     if not isinstance(fields, Mapping):
-        raise ValueError(f"an observation is a JSON object, not {type(position).__name__}")
+        raise ValueError(f"an observation is a JSON object, not {type(fields if fields is not None else position).__name__}")
+    if "deal" in fields:
+        raise ValueError("this is the record of a game, not an observation; `bvb position FILE --after N` makes one of it")
     try:
         return json_format.ParseDict(dict(fields), observation_pb2.Observation())
     except json_format.ParseError as error:
         raise ValueError(f"not an observation: {error}") from None
+
+
+def json_value(text: str) -> Any:
+    """The first JSON value of a text; there must be no other one, unless it belongs to a file of records."""
+    text = text.strip()
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if end != len(text) and not (isinstance(value, dict) and "deal" in value):
+        raise ValueError(f"not JSON: there is more after its end, at character {end}")
+    return value
 
 
 def position_fields(observation: Position, events: Iterable[str] | None) -> dict[str, Any]:
@@ -133,6 +149,17 @@ def position_fields(observation: Position, events: Iterable[str] | None) -> dict
     if events is None:
         return {"observation": message}
     return {"history": engine_pb2.History(initial_view=message, events=events)}
+
+
+class CallOptions:
+    """What every call of one client carries: its name, and a deadline in seconds unless the call has its own."""
+
+    def __init__(self, timeout_s: float | None) -> None:
+        self._timeout_s = timeout_s
+        self._caller = (("bvb-caller", new_name()),)
+
+    def __call__(self, timeout_s: float | None = None) -> dict[str, Any]:
+        return {"timeout": self._timeout_s if timeout_s is None else timeout_s, "metadata": self._caller}
 
 
 def new_name() -> str:

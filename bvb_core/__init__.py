@@ -6,6 +6,8 @@
     guess = seen.determinize(seed=1)
 """
 
+from importlib.metadata import version
+
 try:
     from bvb_core.bears.ops import Action, Observation, State, game_for, new_game
 except ModuleNotFoundError as error:
@@ -20,10 +22,12 @@ from bvb_core.bears.tracker import EventError, Tracker
 from bvb_core.game import CHANCE, TERMINAL, IllegalActionError, ObservationError
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 5
+#: Of the installed bvb-engine, from pyproject.toml.
+__version__ = version("bvb-engine")
 
 __all__ = [
     "CHANCE", "MAX_PLAYERS", "MIN_PLAYERS", "TERMINAL",
     "Action", "Card", "Deck", "DeckError", "EventError", "IllegalActionError", "Observation", "ObservationError",
-    "RecordError", "State", "Tracker",
+    "RecordError", "State", "Tracker", "__version__",
     "game_for", "load_deck", "new_game",
 ]  # fmt: skip

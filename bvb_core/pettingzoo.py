@@ -187,14 +187,14 @@ def table(state: State) -> str:
         lines = [f"turn {view['turn_number']}, over ({over['reason']}): {winners} won"]
     else:
         turn, to_move, used = view["turn_number"], view["current_player"], view["actions_used"]
-        lines = [f"turn {turn}, seat_{to_move} to move, {used} actions used"]
+        lines = [f"turn {turn}, seat_{to_move} to move, actions used: {used}"]
     lines.append("  piles " + " ".join(map(str, view["pile_counts"])))
     for army in view["armies"]:
         babies = " ".join(baby["kind"] or "?" for baby in army["babies"])
         lines.append(f"  {army['type']} Babies: {babies or '-'}")
     for seat, player in enumerate(view["players"]):
         points, collected = state.scores()[seat], len(player["collected"])
-        lines.append(f"  seat_{seat}: {player['hand_count']} cards, {points} points from {collected} Babies")
+        lines.append(f"  seat_{seat}: cards {player['hand_count']}, Babies {collected}, points {points}")
         lines += [f"    {_monster(monster)}" for monster in view["monsters"] if monster["owner"] == seat]
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ OUT = ROOT / "docs" / "api.md"
 HEAD = """# API reference
 
 Generated from the comments in [`proto/bvb/v1`](../proto/bvb/v1) by `docs/generate_api.py`; edit those, not this file.
+[errors.md](errors.md) has the errors of all methods.
 """
 Path_ = tuple[int, ...]
 SERVICE, MESSAGE, ENUM = 6, 4, 5  # numbers of the fields of FileDescriptorProto

@@ -52,7 +52,7 @@ def describe(observation: bvb_core.Observation) -> str:
         babies = " ".join(baby["kind"] or "?" for baby in army["babies"]) or "none"
         lines.append(f"  {army['type']} Babies{'':<{14 - len(army['type'])}}{babies}")
     for seat, player in enumerate(view["players"]):
-        hand = " ".join(player["hand"]) or f"{player['hand_count']} cards"
+        hand = " ".join(player["hand"]) or f"({player['hand_count']} hidden)"
         lines += [
             f"  seat {seat}" + (" (to move)" if seat == view["seat"] else ""),
             f"    hand       {hand}",
@@ -91,13 +91,15 @@ def main() -> None:
         print(f"\nAsking the service at {address} for the best move (1 second) ...\n")
         with bvb.Client(address) as client:
             answer = client.suggest_move(observation, time_ms=1000, seed=1, multi_pv=5)
+    except bvb.Error as error:
+        sys.exit(f"the service gave no answer: {error}")
     finally:
         service.terminate()
         service.wait()
     print(f"Best move: {answer.action.notation}\n")
     print("Chance to win, by seat:  " + "  ".join(f"{p:.1%}" for p in answer.win_probability))
     print("Expected points:         " + "  ".join(f"{p:5.2f}" for p in answer.expected_score))
-    print(f"\nThe best {len(answer.alternatives)} moves of {answer.iterations} simulated games:")
+    print(f"\nThe best moves, by {answer.iterations} simulated games:")
     for alternative in answer.alternatives:
         chance = alternative.win_probability[observation.seat or 0]
         print(f"  {alternative.action.notation:<28} {chance:6.1%}  {alternative.visits:>7} visits")

@@ -4,54 +4,42 @@ import asyncio
 import json
 import logging
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import IO, Any
 
 import click
-from google.protobuf import json_format
 
 import ai
+import ai.export
 import bvb
 import bvb_core
-from bvb.v1 import engine_pb2, observation_pb2
+from bvb.messages import SearchOptions, observation_message, search_request
+from bvb.v1 import engine_pb2
 from server import app, bench, cli_analyze, cli_arena, convert
 from server.cli_export import export
+from server.cli_options import (
+    DeckFile,
+    bots_help,
+    connect,
+    deck_option,
+    example,
+    progress,
+    seat_specs,
+    self_play_options,
+    server_option,
+    variant_options,
+)
 from server.cli_play import play
 from server.engine import LARGEST, Engine, Limits
 from server.errors import ServiceError
-
-PROGRESS_INTERVAL_S = 1.0
-
-
-class DeckFile(click.Path):
-    """A deck file, loaded."""
-
-    name = "file"
-
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = super().convert(value, param, ctx)
-        try:
-            return bvb_core.load_deck(str(path))
-        except bvb_core.DeckError as error:
-            raise click.ClickException(str(error)) from None
-
-
-deck_option = click.option("--deck", type=DeckFile(), help="Deck file, in place of the standard deck.")
-
-
-def example(*lines: str) -> str:
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+from server.text import plural
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="bvb-engine", message="%(version)s")
+@click.version_option(bvb_core.__version__, message="%(version)s")
 def main() -> None:
     """Bears vs Babies: games, positions, and the best move in them."""
 
@@ -149,7 +137,7 @@ def serve(
     "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed; equal seeds and iterations, equal answers."
 )
 @click.option("--multi-pv", type=click.IntRange(1), help="Number of alternatives to show; all when left out.")
-@click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
+@server_option("Ask this server instead of searching here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @deck_option
 def suggest(
@@ -168,34 +156,25 @@ def suggest(
         raise click.UsageError("--deck is for searching here; a server has its own decks")
     if iterations is None and time_ms is None:
         time_ms = 1000
-    try:
-        observation = json_format.Parse(position.read(), observation_pb2.Observation())
-    except (json_format.ParseError, RecursionError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{position.name}: not the JSON of an observation: {error}") from None
-    try:
-        if server is None:
-            request = engine_pb2.SuggestMoveRequest(
-                observation=observation,
-                budget=engine_pb2.Budget(iterations=iterations or 0, time_ms=time_ms or 0),
-                seed=seed,
-                threads=threads,
-                multi_pv=multi_pv or 0,
-            )
-            decks = app.standard_decks() | ({deck.id: deck} if deck else {})
-            engine = Engine(decks, Limits())
-            answer = engine.search(engine.check(request), ai.StopToken())
-        else:
-            with bvb.Client(server) as client:
-                answer = client.suggest_move(
-                    observation,
-                    iterations=iterations or 0,
-                    time_ms=time_ms or 0,
-                    seed=seed,
-                    threads=threads,
-                    multi_pv=multi_pv or 0,
-                )
-    except (ServiceError, bvb.Error) as error:
-        raise click.ClickException(error.message) from None
+    options: SearchOptions = {
+        "iterations": iterations or 0,
+        "time_ms": time_ms or 0,
+        "seed": seed,
+        "threads": threads,
+        "multi_pv": multi_pv or 0,
+    }
+    with connect(server) if server else nullcontext() as client:
+        try:
+            observation = observation_message(position.read())
+            if client is None:
+                engine = Engine(app.standard_decks() | ({deck.id: deck} if deck else {}), Limits())
+                answer = engine.search(engine.check(search_request(observation, **options)), ai.StopToken())
+            else:
+                answer = client.suggest_move(observation, **options)
+        except (ServiceError, bvb.Error) as error:
+            raise click.ClickException(error.message) from None
+        except ValueError as error:
+            raise click.ClickException(f"{position.name}: {error}") from None
     if as_json:
         click.echo(json.dumps(convert.suggestion_to_dict(answer)))
     else:
@@ -218,27 +197,14 @@ def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
             f"  {alternative.action.notation:<{max(width, 12)}}  {alternative.visits:>6}  {wins}"
             + (f"  (same as {same})" if same else "")
         )
-    lines += ["", f"{answer.iterations} iterations in {answer.elapsed_ms} ms, seed {answer.seed}"]
+    lines += ["", f"{plural(answer.iterations, 'iteration')} in {answer.elapsed_ms:.0f} ms, seed {answer.seed}"]
     return "\n".join(lines)
 
 
-@main.command(epilog=example("bvb record --players 3 --games 100 --seed 1 > games.jsonl"))
-@click.option("--players", type=click.IntRange(2, 5), required=True, help="Number of players.")
-@click.option("--games", type=click.IntRange(0), default=1, show_default=True, help="Number of games.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the first game; each further game takes the next number.",
-)
-@click.option(
-    "--bots", default="random", show_default=True, help="One bot for all seats, or one for each, with commas."
-)
+@main.command(epilog=example("bvb record --players 3 --games 100 --seed 1 > games.jsonl") + bots_help())
+@self_play_options(default_bots="random", fewest_games=0)
 @click.option("--legal", is_flag=True, help="Write all legal actions of every moment too.")
-@click.option("--armageddon", is_flag=True, help="Play with Armageddon.")
-@click.option("--practice", is_flag=True, help="Play practice games.")
-@deck_option
+@variant_options
 def record(
     players: int,
     games: int,
@@ -250,16 +216,7 @@ def record(
     deck: bvb_core.Deck | None,
 ) -> None:
     """Let bots play, and print the records (bvb-record/1), one JSON object a line."""
-    specs = bots.split(",")
-    if len(specs) == 1:
-        specs *= players
-    if len(specs) != players:
-        raise click.BadParameter(f"{len(specs)} bots for {players} players", param_hint="--bots")
-    for spec in specs:
-        try:
-            ai.make_bot(spec)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--bots") from None
+    specs = seat_specs(bots, players)
     try:
         bvb_core.new_game(players=players, seed=seed, practice=practice, deck=deck)
     except bvb_core.DeckError as error:
@@ -269,8 +226,7 @@ def record(
         state = bvb_core.new_game(
             players=players, seed=seed + game, armageddon=armageddon, practice=practice, deck=deck
         )
-        seeds = Random(f"bots of game {seed + game}")
-        seated = [ai.make_bot(spec, seed=seeds.getrandbits(32)) for spec in specs]
+        seated = ai.export.seat_bots(specs, seed + game)
         while not state.is_terminal:
             seat = state.current_player
             state.apply(seated[seat].suggest(state.observation(seat)).action)
@@ -295,7 +251,7 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
             else:
                 games += 1
                 actions += len(state.to_record()["actions"])
-        click.echo(f"{file.name}: {games} game{'s' * (games != 1)} with {actions} actions correct")
+        click.echo(f"{file.name}: {plural(games, 'game')} with {plural(actions, 'action')} correct")
     if failed:
         sys.exit(1)
 
@@ -316,7 +272,7 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
         raise click.ClickException(f"{record.name}: game {game}: {error}") from None
     if seat is None:
         if state.is_terminal:
-            raise click.ClickException(f"the game is over after {after} actions: choose a --seat")
+            raise click.ClickException(f"the game is over after {plural(after, 'action')}: choose a --seat")
         seat = state.current_player
     if seat >= state.rules["players"]:
         raise click.ClickException(f"there is no seat {seat} in a game of {state.rules['players']} players")
@@ -345,7 +301,7 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
 @click.option("--count", type=click.IntRange(1), help="Number of actions to review; to the end when left out.")
 @click.option("--marks", type=click.IntRange(1), default=5, show_default=True, help="Number of moves to mark.")
 @click.option("--plot", "plot_file", type=click.Path(dir_okay=False), help="Write the win probabilities as SVG.")
-@click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
+@server_option("Ask this server instead of searching here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the reviews as JSON.")
 @deck_option
 def analyze(
@@ -382,11 +338,12 @@ def analyze(
         "count": count or 0,
         "marks": marks,
     }
-    text = json.dumps({key: value for key, value in pick(record, game).items() if key != "legal"})
-    try:
-        reviews, summary = cli_analyze.reviews(text, server, deck, options)
-    except (ServiceError, bvb.Error) as error:
-        raise click.ClickException(f"{record.name}: {error.message}") from None
+    with connect(server) if server else nullcontext() as client:
+        text = json.dumps({key: value for key, value in pick(record, game).items() if key != "legal"})
+        try:
+            reviews, summary = cli_analyze.reviews(text, client, deck, options)
+        except (ServiceError, bvb.Error) as error:
+            raise click.ClickException(f"{record.name}: {error.message}") from None
     click.echo(cli_analyze.to_json(reviews, summary) if as_json else cli_analyze.table(reviews, summary))
     if plot_file is not None:
         try:
@@ -442,16 +399,3 @@ def read_records(file: IO[str]) -> Iterator[dict[str, Any]]:
         raise click.ClickException(f"{file.name}: line {line_number} is nested too deeply") from None
     if text.strip():
         raise click.ClickException(f"{file.name}: not a JSON object at or before line {line_number}")
-
-
-def progress(unit: str, total: int) -> Callable[[int], None]:
-    """A function that says on a terminal, about once a second, how many are done."""
-    shown = time.monotonic()
-
-    def report(done: int) -> None:
-        nonlocal shown
-        if sys.stderr.isatty() and (time.monotonic() - shown > PROGRESS_INTERVAL_S):
-            shown = time.monotonic()
-            click.echo(f"{done}/{total} {unit}", err=True)
-
-    return report

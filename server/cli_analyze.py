@@ -14,10 +14,10 @@ import bvb_core
 from bvb.messages import game_request
 from bvb.v1 import engine_pb2
 from server import plot
+from server.cli_options import PROGRESS_INTERVAL_S
 from server.engine import Engine, Limits
 from server.review import Review
-
-PROGRESS_INTERVAL_S = 1.0
+from server.text import plural
 
 
 def steps_here(request: engine_pb2.AnalyzeGameRequest, deck: bvb_core.Deck | None) -> Iterator[engine_pb2.AnalyzeGameResponse]:
@@ -33,14 +33,11 @@ def steps_here(request: engine_pb2.AnalyzeGameRequest, deck: bvb_core.Deck | Non
 
 
 def reviews(
-    record: str, server: str | None, deck: bvb_core.Deck | None, options: dict[str, Any]
+    record: str, client: bvb.Client | None, deck: bvb_core.Deck | None, options: dict[str, Any]
 ) -> tuple[list[engine_pb2.MoveReview], engine_pb2.GameReview]:
     """The reviews of a game and their summary, from a server or found here; options as of bvb.Client.analyze_game."""
-    if server is None:
-        steps = reported(steps_here(game_request(record, **options), deck))
-    else:
-        with bvb.Client(server) as client:
-            steps = reported(client.analyze_game(record, **options))
+    found = steps_here(game_request(record, **options), deck) if client is None else client.analyze_game(record, **options)
+    steps = reported(found)
     return [step.review for step in steps if step.HasField("review")], steps[-1].summary
 
 
@@ -72,7 +69,7 @@ def table(reviews: list[engine_pb2.MoveReview], summary: engine_pb2.GameReview) 
     lines.append("")
     for seat, (loss, decisions) in enumerate(zip(summary.mean_loss, summary.decisions, strict=True)):
         if decisions:
-            lines.append(f"seat {seat}: {decisions} moves, {loss:.2%} lost by a move")
+            lines.append(f"seat {seat}: {plural(decisions, 'move')}, {loss:.2%} lost by a move")
     return "\n".join(lines)
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import click
 
+import bvb_core
 from ai import arena
 from ai.elo import Sprt
 from server.app import cores
+from server.cli_options import bots_help, example, variant_options
+from server.text import plural
 
 # Between lines of progress, in seconds: on a terminal, and elsewhere.
 PROGRESS_INTERVALS_S = (1.0, 10.0)
@@ -31,9 +34,11 @@ def read_sprt(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 @click.command(
     name="arena",
-    epilog="\b\nExample:\n"
-    "  bvb arena --bots vanilla,greedy --players 2 --games 200 --iterations 1000\n"
-    "  bvb arena --bots greedy,random --players 4 --games 400 --json",
+    epilog=example(
+        "bvb arena --bots vanilla,greedy --players 2 --games 200 --iterations 1000",
+        "bvb arena --bots greedy,random --players 4 --games 400 --json",
+    )
+    + bots_help(**arena.OTHER_BOTS),
 )
 @click.option(
     "--bots",
@@ -71,6 +76,7 @@ def read_sprt(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     callback=read_sprt,
     help="Stop as soon as it is clear which of these ratings fits the first of two bots better.",
 )
+@variant_options
 @click.option(
     "--records",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -92,6 +98,9 @@ def command(
     workers: int,
     independent: bool,
     sprt: Sprt | None,
+    armageddon: bool,
+    practice: bool,
+    deck: bvb_core.Deck | None,
     records: Path | None,
     resume: Path | None,
     as_json: bool,
@@ -102,7 +111,19 @@ def command(
     commands print equal figures, unless bots play by time.
     """
     try:
-        setup = arena.Setup(tuple(bots.split(",")), players, seed, iterations, time_ms, independent)
+        setup = arena.Setup(
+            tuple(bots.split(",")),
+            players,
+            seed,
+            iterations,
+            time_ms,
+            independent,
+            armageddon,
+            practice,
+            deck or bvb_core.load_deck(),
+        )
+    except bvb_core.DeckError as error:
+        raise click.ClickException(str(error)) from None
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--bots") from None
     if sprt is not None and len(setup.bots) != 2:
@@ -114,7 +135,7 @@ def command(
     try:
         with arena.StateFile(resume, setup, records) as state:
             if state.finished:
-                click.echo(f"{resume}: {len(state.finished)} deals are finished", err=True)
+                click.echo(f"{resume}: {plural(len(state.finished), 'deal')} finished", err=True)
             results = arena.run(
                 setup,
                 deals,
@@ -163,7 +184,7 @@ def table(report: arena.Report) -> str:
             f"{row.name:<{width}}  {row.games:>6}  {row.win_share:>6.1%} ({low:>6.1%}, {high:>6.1%})"
             f"  {row.mean_score:>6.2f}  {row.elo:>+z5.0f} ({elo_low:+z.0f}, {elo_high:+z.0f})"
         )
-    lines += ["", f"{report.deals} deals, {report.players} players, par {1 / report.players:.1%}"]
+    lines += ["", f"{plural(report.deals, 'deal')}, {report.players} players, par {1 / report.players:.1%}"]
     if report.test is not None:
         lower, upper = report.test["bounds"]
         verdict = {"H0": "elo0 accepted", "H1": "elo1 accepted", None: "undecided"}[report.test["decision"]]

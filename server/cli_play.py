@@ -13,6 +13,7 @@ import click
 import ai.params
 import bvb
 import bvb_core
+from server.cli_options import bots_help, check_server, example, server_option, variant_options
 
 if TYPE_CHECKING:
     from server.play import Adviser
@@ -23,7 +24,8 @@ FROM_RECORD = ("players", "first_player", "armageddon", "practice")
 
 
 @click.command(
-    epilog="\b\nExample:\n  bvb play --seats human,ismcts:time_ms=500,random\n  bvb play --load game.json"
+    epilog=example("bvb play --seats human,ismcts:time_ms=500,random", "bvb play --load game.json")
+    + bots_help(human="A person at this terminal.", server="The engine of --server.")
 )
 @click.option(
     "--players", type=click.IntRange(2, 5), help="Number of players; one for each of --seats, at least 2."
@@ -37,14 +39,8 @@ FROM_RECORD = ("players", "first_player", "armageddon", "practice")
 )
 @click.option("--seed", type=click.IntRange(0), help="Seed of the deal and of bots; random when left out.")
 @click.option("--first-player", type=click.IntRange(0), help="Seat that begins; random when left out.")
-@click.option("--armageddon", is_flag=True, help="Play with Armageddon.")
-@click.option("--practice", is_flag=True, help="Play the short practice round.")
-@click.option(
-    "--deck",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Deck file, in place of the standard deck.",
-)
-@click.option("--server", metavar="HOST:PORT", help="Server that is asked for hints, and by server seats.")
+@variant_options
+@server_option("Server that is asked for hints, and by server seats.")
 @click.option(
     "--hint-ms", type=click.IntRange(1, 60_000), default=1000, show_default=True, help="Time for a hint."
 )
@@ -67,7 +63,7 @@ def play(
     first_player: int | None,
     armageddon: bool,
     practice: bool,
-    deck: str | None,
+    deck: bvb_core.Deck | None,
     server: str | None,
     hint_ms: int,
     save: Path | None,
@@ -80,10 +76,7 @@ def play(
     """
     from server import play as game  # brings rich, which no other command needs
 
-    try:
-        cards = bvb_core.load_deck(deck)
-    except bvb_core.DeckError as error:
-        raise click.ClickException(str(error)) from None
+    cards = deck or bvb_core.load_deck()
     if save is not None and save != load and save.exists():
         raise click.BadParameter(f"{save} exists already; give another name", param_hint="--save")
     specs = [spec.strip() for spec in seats.split(",")]
@@ -109,7 +102,7 @@ def play(
             raise click.UsageError(str(error)) from None
     if len(specs) > players:
         raise click.BadParameter(f"{len(specs)} seats for {players} players", param_hint="--seats")
-    client = bvb.Client(server, timeout_s=120) if server else None
+    client = context.with_resource(bvb.Client(server, timeout_s=120)) if server else None
     specs += [f"{'server' if client else 'ismcts'}:time_ms={BOT_TIME_MS}"] * (players - len(specs))
     seeds = Random(f"bots of game {seed}")
     hint = f"{'server' if client else 'ismcts'}:time_ms={hint_ms}"
@@ -118,6 +111,8 @@ def play(
         for spec in (*specs, hint)
     ]
     assert advisers[-1] is not None
+    if server and client:
+        check_server(client, server)
     for number in game.LEAVING:
         signal.signal(number, signal.default_int_handler)
     session = game.Session(
@@ -137,9 +132,6 @@ def play(
         raise click.ClickException(error.message) from None
     except OSError as error:
         raise click.ClickException(f"{error.filename or 'terminal'}: {error.strerror}") from None
-    finally:
-        if client:
-            client.close()
 
 
 def adviser(spec: str, seed: int, client: bvb.Client | None) -> "Adviser":

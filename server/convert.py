@@ -17,19 +17,22 @@ def observation_from_proto(
     message: observation_pb2.Observation, decks: Mapping[str, bvb_core.Deck], path: str = ""
 ) -> bvb_core.Observation:
     """The position that a message describes; a ServiceError names the field, below `path`, that makes it impossible."""
-    deck_id = message.rules.deck or "standard"
-    deck = decks.get(deck_id)
-    if deck is None:
-        known = ", ".join(f"'{name}'" for name in decks)
-        raise invalid(path + "rules.deck", f"deck '{deck_id}' is not known here; known: {known}", "UNKNOWN_DECK")
-    fields = json_format.MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
+    deck = known_deck(message.rules.deck, decks, path + "rules.deck")
+    fields = json_format.MessageToDict(message, preserving_proto_field_name=True)
     try:
         return bvb_core.Observation.from_dict(fields, deck=deck)
     except bvb_core.ObservationError as error:
         field, *others = (path + name for name in error.fields)
         raise invalid(field, error.problem, "INVALID_OBSERVATION", tuple(others)) from None
+
+
+def known_deck(deck_id: str, decks: Mapping[str, bvb_core.Deck], field: str) -> bvb_core.Deck:
+    """The deck of an id, which an empty `field` leaves to be the standard one. Raises a ServiceError for another one."""
+    deck = decks.get(deck_id or "standard")
+    if deck is None:
+        known = ", ".join(f"'{name}'" for name in decks)
+        raise invalid(field, f"deck '{deck_id}' is not known here; known: {known}", "UNKNOWN_DECK")
+    return deck
 
 
 def observation_from_history(
@@ -93,7 +96,7 @@ def suggestion_to_proto(suggestion: ai.Suggestion, seed: int) -> engine_pb2.Sugg
             for order, alternative in enumerate(suggestion.alternatives)
         ],
         iterations=suggestion.iterations,
-        elapsed_ms=round(suggestion.elapsed_ms),
+        elapsed_ms=suggestion.elapsed_ms,
         stop_reason=engine_pb2.StopReason.Value(f"STOP_REASON_{suggestion.stop_reason.upper()}"),
         warnings=suggestion.warnings,
         seed=seed,

@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
 from typing import cast
 
 import grpc
@@ -178,7 +177,7 @@ class Engine:
     def info(self) -> engine_pb2.GetEngineInfoResponse:
         names = sorted(BOTS, key=lambda name: name != DEFAULT_BOT)
         return engine_pb2.GetEngineInfoResponse(
-            version=version("bvb-engine"),
+            version=bvb_core.__version__,
             decks=[convert.deck_to_proto(deck) for deck in self.decks.values()],
             limits=self.limits.to_proto(),
             min_players=bvb_core.MIN_PLAYERS,
@@ -353,11 +352,12 @@ class Engine:
                 "TWO_POSITIONS",
                 ("observation",),
             )
-        if request.HasField("history"):
-            observation = convert.observation_from_history(request.history, self.decks)
-        else:
+        if not request.HasField("history"):
             observation = convert.observation_from_proto(request.observation, self.decks)
-        _require_turn(observation)
+            _require_turn(observation)
+        else:
+            observation = convert.observation_from_history(request.history, self.decks)
+            _require_turn(observation, "history.initial_view.", "history.events" if request.history.events else "")
         return observation
 
 
@@ -389,14 +389,17 @@ def not_continued() -> ServiceError:
     return invalid("search_token", "the position does not continue that of the earlier search", "NOT_CONTINUED")
 
 
-def _require_turn(observation: bvb_core.Observation) -> None:
+def _require_turn(observation: bvb_core.Observation, path: str = "", events: str = "") -> None:
+    """Raises a ServiceError that names a field of the view below `path`, or the `events` that came after it."""
     if observation.current_player == bvb_core.TERMINAL:
-        raise invalid("current_player", "the game is over, there is no move", "GAME_OVER")
+        raise invalid(events or f"{path}current_player", "the game is over, there is no move", "GAME_OVER")
     if observation.seat is None:
-        raise invalid("seat", "is missing; a spectator has no move", "WRONG_SEAT")
+        raise invalid(
+            f"{path}seat", f"is missing; to move is seat {observation.current_player}, whose view is needed", "WRONG_SEAT"
+        )
     if observation.seat != observation.current_player:
         raise invalid(
-            "seat",
+            events or f"{path}seat",
             f"seat {observation.seat} is not to move, seat {observation.current_player} is",
             "WRONG_SEAT",
         )

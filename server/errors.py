@@ -42,9 +42,7 @@ class ServiceError(Exception):
         await context.abort(status.code, status.details, status.trailing_metadata)
 
 
-def invalid(
-    field: str, problem: str, reason: str = "INVALID_FIELD", others: tuple[str, ...] = ()
-) -> ServiceError:
+def invalid(field: str, problem: str, reason: str, others: tuple[str, ...] = ()) -> ServiceError:
     """The error for a request whose `field` has a `problem`, which may as well lie in `others`."""
     problem = problem[:MAX_PROBLEM]
     violations = [

@@ -33,10 +33,10 @@ from server.play_table import (
     name,
     ordered,
     playable,
-    plural,
     score,
     wrapped,
 )
+from server.text import plural
 
 with contextlib.suppress(ImportError):  # not every Python has it
     import readline
@@ -368,7 +368,7 @@ class Session:
                 ", ".join(alternative["pv"][1:3]),
             )
         self.console.print(table)
-        effort = f"{advice['iterations']} games tried in {advice['elapsed_ms'] / 1000:.1f} s"
+        effort = f"{plural(advice['iterations'], 'game')} tried in {advice['elapsed_ms'] / 1000:.1f} s"
         self.console.print(f"Best: {advice['action']} ({effort})")
 
     def show_moves(self, seat: int, texts: Sequence[str], words: Sequence[str]) -> None:
@@ -440,7 +440,7 @@ class Session:
             table.add_row(
                 name(view, self.labels, seat),
                 plural(score(self.deck, player), "point"),
-                plural(result["babies"][seat], "Baby").replace("Babys", "Babies"),
+                plural(result["babies"][seat], "Baby", "Babies"),
                 "wins" if seat in result["winners"] else "",
             )
         self.console.print(table)

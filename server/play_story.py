@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bvb_core import Deck
-from server.play_table import View, fights, plural, strength
+from server.play_table import View, fights, strength
+from server.text import plural
 
 
 def narrate(deck: Deck, before: View, events: Sequence[str], after: View) -> list[str]:

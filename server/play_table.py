@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.theme import Theme
 
 from bvb_core import Deck
+from server.text import plural
 
 View = dict[str, Any]
 
@@ -75,10 +76,6 @@ def wrapped(text: str, width: int) -> str:
     """A text in lines that break at double spaces only, and are indented from the second on."""
     solid = text.replace("  ", "\n").replace(" ", "\xa0").replace("\n", "  ")
     return textwrap.fill(solid, width, subsequent_indent="    ").replace("\xa0", " ")
-
-
-def plural(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def head_kind(monster: View) -> str | None:
@@ -247,7 +244,7 @@ def board(deck: Deck, view: View, labels: Sequence[str], width: int) -> Group:
     piles = "draw piles " + "  ".join(f"{i}: {count}" for i, count in enumerate(view["pile_counts"], 1))
     heap = f"{piles}   discards {counted(view['discard']) or 'none'}"
     if len(heap) > width:
-        heap = f"{piles}   discards {len(view['discard'])} cards (see `look`)"
+        heap = f"{piles}   discards {plural(len(view['discard']), 'card')} (see `look`)"
     players: list[Any] = []
     for seat in range(len(labels)):
         grid = Table.grid(padding=(0, 1, 0, 0))

@@ -54,11 +54,12 @@ class Review:
         self._marks = request.marks or DEFAULT_MARKS
         self._losses: list[tuple[float, int, int]] = []  # loss, index, seat
         record = _read(request.record)
-        deck = engine.decks.get(_deck_of(record))
+        deck = convert.known_deck(_deck_of(record), engine.decks, "record.rules.deck")
         try:
             state = bvb_core.State.from_record(record, deck=deck)
         except bvb_core.RecordError as error:
-            raise invalid("record", str(error), "INVALID_RECORD") from None
+            field = f"record.{error.field}" if error.field else "record"
+            raise invalid(field, error.problem, "INVALID_RECORD") from None
         self._players: int = state.rules["players"]
         actions = record["actions"]
         for name, value, high in (("first", request.first, len(actions)), ("count", request.count, len(actions))):
@@ -131,7 +132,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _deck_of(record: Mapping[str, Any]) -> str:
-    """Id of the deck of a record that may not be one. An unknown deck is left to the replay to refuse."""
+    """Id of the deck of a record that may not be one; empty where it names none, which is left to the replay to refuse."""
     rules = record.get("rules")
-    name = rules.get("deck", "standard") if isinstance(rules, dict) else "standard"
-    return name if isinstance(name, str) else "standard"
+    name = rules.get("deck") if isinstance(rules, dict) else None
+    return name if isinstance(name, str) else ""

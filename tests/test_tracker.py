@@ -15,6 +15,8 @@ from .random_play import Policy
 from .soak import Tally, fixture_seeds, run_many
 
 TINY_SHARE = 0.4
+# Draws as others see them, and as the seat itself does.
+OTHERS_DRAWS = ("?", "land_baby", "sea_baby", "sky_baby")
 NONSENSE = ("", "jump", "draw 4 = ?", "draw 1", "pass = ?", "mask ? m99", "reveal m1", "army fire", "head ?")
 
 
@@ -118,3 +120,14 @@ def test_armageddon_right_after_an_action_that_turned_something_over() -> None:
             endings[ending] += 1
             follow(record, record["actions"])
     assert endings["swap"] + endings["mask"] + endings["lullaby"] >= 3
+
+
+@pytest.mark.parametrize("brought", OTHERS_DRAWS)
+def test_a_seat_has_to_say_what_it_drew_itself(brought: str) -> None:
+    state = bvb_core.new_game(players=2, seed=1, first_player=0)
+    tracker = new_tracker(state, 0)
+    with pytest.raises(bvb_core.EventError, match="the seat knows what it drew, so this line names the card"):
+        tracker.push(f"draw 1 = {brought}")
+    with pytest.raises(bvb_core.EventError, match="no card 'unicorn' in this deck"):
+        tracker.push("draw 1 = unicorn")
+    new_tracker(state, 1).push(f"draw 1 = {brought}")

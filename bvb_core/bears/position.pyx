@@ -162,11 +162,15 @@ class Fields:
     def fail(self, name: str, problem: str):
         raise ObservationError(self.at(name), problem)
 
+    def require(self, name: str, more: str = "") -> None:
+        if name not in self.data:
+            self.fail(name, f"is missing{more}")
+
     def integer(self, name: str, low: int, high: int, default: int | None = 0) -> int:
-        value = self.data.get(name, default)
-        if value is None:
-            self.fail(name, "is missing")
-        return self.check_integer(name, value, low, high)
+        """`default` None: the field is required."""
+        if default is None:
+            self.require(name)
+        return self.check_integer(name, self.data.get(name, default), low, high)
 
     def check_integer(self, name: str, value, low: int, high: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -196,6 +200,14 @@ class Fields:
             self.fail(name, f"must be a list, not {brief(value)}")
         return value
 
+    def required_items(self, name: str, length: int, what: str) -> list:
+        """A list that is never empty."""
+        self.require(name, f"; it holds {length} {what}")
+        values = self.items(name)
+        if len(values) != length:
+            self.fail(name, f"must hold {length} {what}, not {len(values)}")
+        return values
+
     def seats(self, name: str, players: int) -> int:
         """A list of seats as a set of observers."""
         seats = 0
@@ -203,12 +215,17 @@ class Fields:
             seats |= 1 << self.check_integer(f"{name}[{i}]", seat, 0, players - 1)
         return seats
 
-    def type(self, name: str, value) -> int:
+    def type(self, name: str) -> int:
+        self.require(name)
+        return self.check_type(name, self.data[name])
+
+    def check_type(self, name: str, value) -> int:
         if value not in TYPES:
             self.fail(name, f"must be land, sea or sky, not {brief(value)}")
         return TYPES.index(value)
 
 
+WAITS = "; the Wild Provoke that is pending counts, and lies neither in a hand nor in discard meanwhile"
 OBSERVATION = ("rules", "seat", "turn_number", "current_player", "actions_used", "pending", "final_turns_left",
                "pile_counts", "armies", "players", "monsters", "next_monster", "discard", "result")
 RULES = ("players", "first_player", "armageddon", "practice", "turn_limit", "deck")
@@ -240,18 +257,48 @@ cdef class Reader:
         self.total[code] += 1
         if self.total[code] > self.ctx.count[code]:
             fields.fail(
-                name, f"{self.total[code]} {self.names[code]} in this observation, but the deck has {self.ctx.count[code]}")
+                name, f"{self.total[code]} {self.names[code]} in this observation, but the deck has {self.ctx.count[code]}"
+                + (WAITS if self.s.pending and code == WILD_PROVOKE else ""))
         return 0
+
+    cdef int check_sum(self, fields) except -1:
+        """Every card of the deck is somewhere."""
+        cdef const State *s = &self.s
+        cdef int p, t, slot, cards = 0
+        for slot in range(N_SLOTS):
+            if s.slots >> slot & 1:
+                cards += (s.monsters[slot].head != NONE) + (s.monsters[slot].torso != NONE) + (s.monsters[slot].mask != 0)
+                cards += popcount(s.monsters[slot].parts)
+            if s.remains_taken >> slot & 1:
+                cards += popcount(s.remains[slot].parts)
+        places = {
+            "pile_counts": sum([s.n_pile[t] for t in range(N_PILES)]),
+            "hand_count": sum([s.n_hand[p] for p in range(self.ctx.players)]),
+            "collected": sum([s.babies[p] for p in range(self.ctx.players)]),
+            "armies": sum([s.n_army[t] for t in range(N_TYPES)]),
+            "monsters": cards,
+            "discard": len(fields.items("discard")),
+            "pending": int(s.pending != NOT_PENDING),
+        }
+        total = sum(places.values())
+        if total == self.ctx.n_cards:
+            return 0
+        hands = [f"players[{p}].hand_count" for p in range(self.ctx.players) if p != self.observer]
+        left_out = [name for name in ("monsters", "discard") if total < self.ctx.n_cards and not places[name]]
+        wanting = {name: " (empty or left out)" for name in left_out}
+        summands = ", ".join([f"{name} {n}{wanting.get(name, '')}" for name, n in places.items()])
+        named = [*left_out, *hands, "pile_counts"]
+        difference = f"{abs(total - self.ctx.n_cards)} too {'many' if total > self.ctx.n_cards else 'few'}"
+        raise ObservationError(named[0], (
+            f"the cards do not add up, {difference}: the deck has {self.ctx.n_cards}, this observation {total}: {summands}"
+            + (WAITS if s.pending else "")), tuple(named[1:]))
 
     cdef int read_turn(self, fields) except -1:
         cdef State *s = &self.s
         cdef int players = self.ctx.players, left = 0, i
-        s.turn = fields.integer("turn_number", 1, self.ctx.turn_limit)
+        s.turn = fields.integer("turn_number", 1, self.ctx.turn_limit, None)
         s.current = (s.first_player + s.turn - 1) % players
-        counts = fields.items("pile_counts")
-        if len(counts) != N_PILES:
-            fields.fail("pile_counts", f"must hold {N_PILES} numbers, not {len(counts)}")
-        for i, n in enumerate(counts):
+        for i, n in enumerate(fields.required_items("pile_counts", N_PILES, "numbers")):
             s.n_pile[i] = fields.check_integer(f"pile_counts[{i}]", n, 0, PILE_CAPACITY)
             left += s.n_pile[i]
         pending = fields.data.get("pending", 0)
@@ -269,6 +316,7 @@ cdef class Reader:
             fields.fail("final_turns_left", "is missing: all draw piles are empty")
         if "result" in fields:
             result = Fields(fields.data["result"], "result", ("scores", "babies", "winners", "reason"))
+            result.require("reason")
             if result.text("reason") not in REASONS:
                 result.fail("reason", f"must be one of {', '.join(REASONS)}")
             s.reason = 1 + REASONS.index(result.text("reason"))
@@ -286,9 +334,10 @@ cdef class Reader:
         cdef State *s = &self.s
         cdef int t, known
         seen = set()
+        fields.require("armies", f"; it holds one army for each of {', '.join(TYPES)}")
         for i, item in enumerate(fields.items("armies")):
             army = Fields(item, f"armies[{i}]", ("type", "babies"))
-            t = army.type("type", army.text("type"))
+            t = army.type("type")
             if t in seen:
                 army.fail("type", f"the {TYPES[t]} army stands twice")
             seen.add(t)
@@ -305,6 +354,9 @@ cdef class Reader:
                     s.army[t][s.n_army[t]] = UNKNOWN
                 s.army_known[t][s.n_army[t]] = known
                 s.n_army[t] += 1
+        for t in range(N_TYPES):
+            if t not in seen:
+                fields.fail("armies", f"the {TYPES[t]} army is missing; one without Babies is listed too")
         return 0
 
     cdef int knowledge(self, fields, str what) except -1:
@@ -316,27 +368,33 @@ cdef class Reader:
                 fields.fail("kind", f"is missing, and everyone has seen this {what}")
             return EVERYONE
         if given and self.observer == PUBLIC:
-            fields.fail("kind", f"a spectator cannot know a {what} that is not public")
+            self.no_spectator(fields, "kind")
         if not given and known >> self.observer & 1:
             fields.fail("kind", f"is missing, and the observer has seen this {what}")
         return known | given << self.observer
 
+    cdef int no_spectator(self, fields, str name) except -1:
+        """Refuse an observation without a seat that tells what only a player can know."""
+        raise ObservationError(
+            "seat", f"is missing, and no spectator can know {fields.at(name)}: set it to the seat whose view this is")
+
     cdef int read_players(self, fields) except -1:
         cdef State *s = &self.s
         cdef int p, k
-        players = fields.items("players")
-        if len(players) != self.ctx.players:
-            fields.fail("players", f"must hold {self.ctx.players} players, as the rules say, not {len(players)}")
-        for p, item in enumerate(players):
+        for p, item in enumerate(fields.required_items("players", self.ctx.players, "players, as rules.players says")):
             player = Fields(item, f"players[{p}]", ("hand_count", "hand", "located", "collected"))
             hand = player.items("hand")
+            if hand and self.observer == PUBLIC:
+                self.no_spectator(player, "hand")
             if hand and p != self.observer:
                 player.fail("hand", "only the observer's own hand is known; known cards of others are located")
             for i, kind in enumerate(hand):
                 s.hand[p][self.card(player, f"hand[{i}]", kind, 0, N_HAND_KINDS, "card of a hand")] += 1
             n = player.integer("hand_count", 0, self.ctx.n_cards)
+            if p == self.observer and n:
+                player.require("hand", f"; seat {p} is the observer, with a hand_count of {n}")
             if p == self.observer and n != len(hand):
-                player.fail("hand_count", f"is {n}, but hand holds {len(hand)} cards")
+                player.fail("hand_count", f"is {n}, but the length of hand is {len(hand)}")
             for i, kind in enumerate(player.items("collected")):
                 k = self.card(player, f"collected[{i}]", kind, BABIES, UNKNOWN, "Baby")
                 s.collected[p][k - BABIES] += 1
@@ -353,6 +411,7 @@ cdef class Reader:
                 player.fail("located", "the observer's own cards stand in hand")
             for i, entry in enumerate(located):
                 fact = Fields(entry, f"players[{p}].located[{i}]", ("kind", "masks"))
+                fact.require("kind")
                 k = self.card(fact, "kind", fact.text("kind"), 0, N_HAND_KINDS, "card of a hand")
                 if k >= TORSOS:
                     if fact.items("masks"):
@@ -381,7 +440,7 @@ cdef class Reader:
         names = ("number", "owner", "head", "torso", *(name for name, _ in PART_NAMES), "place")
         for i, item in enumerate(fields.items("monsters")):
             monster = Fields(item, f"monsters[{i}]", names)
-            number = monster.integer("number", 1, MAX_NUMBER)
+            number = monster.integer("number", 1, MAX_NUMBER, None)
             if number in numbers:
                 monster.fail("number", f"m{number} stands twice")
             numbers.add(number)
@@ -479,7 +538,7 @@ cdef class Reader:
         if m.owner == self.observer and not kind:
             head.fail("kind", "is missing, and the observer knows the heads of their own monsters")
         for j, name in enumerate(head.items("excluded_types")):
-            types |= 1 << <int>head.type(f"excluded_types[{j}]", name)
+            types |= 1 << <int>head.check_type(f"excluded_types[{j}]", name)
         if types and mask.known == EVERYONE:
             head.fail("excluded_types", "the head is public")
         mask.excluded = types
@@ -533,5 +592,6 @@ cdef int view_from_dict(const Ctx *ctx, dict codes, list names, dict data, int f
         scores = [s.score[p] for p in range(ctx.players)]
         if result.items("scores") not in ([], scores):
             result.fail("scores", f"the collected Babies make {scores}")
+    reader.check_sum(fields)
     observe(ctx, s, reader.observer, view)
     return 0

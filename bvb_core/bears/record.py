@@ -15,11 +15,17 @@ FORMAT = "bvb-record/1"
 
 
 class RecordError(ValueError):
-    """A record that cannot be; the message names the field, or the action (counted from 0) and why it is wrong."""
+    """A record that cannot be. `field` is the path of the field that is wrong, as in "actions[4]" (counted from 0) or
+    "deal.piles", empty for the record as a whole; `problem` says why."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field or 'record'}: {problem}")
+        self.field = field
+        self.problem = problem
 
 
 def _fail(where: str, problem: str) -> NoReturn:
-    raise RecordError(f"{where}: {problem}")
+    raise RecordError(where, problem)
 
 
 def _table(data: Any, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -27,10 +33,10 @@ def _table(data: Any, where: str, required: tuple[str, ...], optional: tuple[str
         _fail(where, f"must be an object, not {brief(data)}")
     for key in required:
         if key not in data:
-            _fail(where, f"{key} is missing")
+            _fail(f"{where}.{key}" if where else key, "is missing")
     for key in data:
         if key not in required + optional:
-            _fail(where, f"there is no field {key!r}; there are {', '.join(required + optional)}")
+            _fail(where, f"there is no field {brief(key)}; there are {', '.join(required + optional)}")
     return data
 
 
@@ -38,7 +44,7 @@ def _list(data: Any, where: str, length: int | None = None) -> list[Any]:
     if not isinstance(data, list):
         _fail(where, f"must be a list, not {brief(data)}")
     if length is not None and len(data) != length:
-        _fail(where, f"must hold {length} entries, not {len(data)}")
+        _fail(where, f"must be of length {length}, not {len(data)}")
     return data
 
 
@@ -105,7 +111,7 @@ def _deal(data: Any, game: Game, first_player: int) -> State:
     missing = +left
     if missing:
         kind, n = next(iter(missing.items()))
-        _fail("deal", f"{missing.total()} cards of the deck are missing, among them {n} {kind}")
+        _fail("deal", f"cards of the deck are missing: {missing.total()}, among them {n} {kind}")
     sizes = [len(pile) for pile in piles]
     total = sum(sizes)
     if sizes != [(total + 2 - p) // 3 for p in range(3)]:
@@ -115,9 +121,11 @@ def _deal(data: Any, game: Game, first_player: int) -> State:
 
 def replay(data: Any, after: int | None, deck: Any) -> State:
     """See State.from_record."""
-    record = _table(data, "record", ("format", "rules", "deal", "actions"), ("result", "legal"))
-    if record["format"] != FORMAT:
-        _fail("format", f"must be {FORMAT!r}, not {brief(record['format'])}")
+    if isinstance(data, dict) and "format" not in data and "armies" in data:
+        _fail("", "this is an observation, what one seat knows; a record holds the deal and all actions")
+    if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
+        _fail("format", f"must be {FORMAT!r}, not {brief(data['format'])}")
+    record = _table(data, "", ("format", "rules", "deal", "actions"), ("result", "legal"))
     game, first_player = _game(record["rules"], deck)
     state = _deal(record["deal"], game, first_player)
     actions = _list(record["actions"], "actions")
@@ -125,7 +133,7 @@ def replay(data: Any, after: int | None, deck: Any) -> State:
     if legal is not None:
         _list(legal, "legal", len(actions))
     if after is not None and (type(after) is not int or not 0 <= after <= len(actions)):
-        raise RecordError(f"after: must be 0 to {len(actions)}, the number of actions, not {brief(after)}")
+        _fail("after", f"must be 0 to {len(actions)}, the number of actions, not {brief(after)}")
     for i, action in enumerate(actions if after is None else actions[:after]):
         if not isinstance(action, str):
             _fail(f"actions[{i}]", f"must be a text, not {brief(action)}")
@@ -147,15 +155,16 @@ def replay(data: Any, after: int | None, deck: Any) -> State:
 
 def observation_from_dict(data: Any, deck: Any) -> Observation:
     """See Observation.from_dict."""
+    if isinstance(data, dict) and "deal" in data:
+        raise ObservationError("observation", "this is the record of a game; State.from_record and observation make one of it")
     fields = Fields(data, "", OBSERVATION)
-    if "rules" not in fields:
-        fields.fail("rules", "is missing")
+    fields.require("rules")
     rules = Fields(fields.data["rules"], "rules", RULES)
     cards = as_deck(deck)
     name = rules.text("deck") or "standard"
     if name != cards.id:
         rules.fail("deck", f"is {brief(name)}, but the deck given is {cards.id!r}")
-    players = rules.integer("players", 2, 5)
+    players = rules.integer("players", 2, 5, None)
     first_player = rules.integer("first_player", 0, players - 1)
     turn_limit = rules.integer("turn_limit", 1, 65535, DEFAULT_TURN_LIMIT)
     try:

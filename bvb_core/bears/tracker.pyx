@@ -257,6 +257,8 @@ cdef class Tracker:
             raise _Refused("a draw says what it brought, as in 'draw 2 = arm', or '= ?' for a card that others keep")
         if own or brought == "wild_provoke":
             code = self.game.codes.get(brought)
+            if code is None and brought in ("?", *(f"{army}_baby" for army in TYPES)):
+                raise _Refused("the seat knows what it drew, so this line names the card, as in 'draw 2 = arm'")
             if code is None:
                 raise _Refused(f"no card {brought!r} in this deck")
             return code
@@ -297,7 +299,7 @@ cdef class Tracker:
             if text_of(self.game.names, ctx, s, action) == text:
                 kind = ctx.acts[action].verb
                 if not own and max(needed, 1) > s.n_hand[actor] and kind >= V_LULLABY and kind != V_DIVE:
-                    raise _Refused(f"seat {actor} has {s.n_hand[actor]} cards in hand")
+                    raise _Refused(f"seat {actor} has too few cards for it: {s.n_hand[actor]}")
                 return action
         raise _Refused("illegal: " + self.why_illegal(text))
 
@@ -358,7 +360,7 @@ cdef class Tracker:
             # A battle turns the whole army over, a Lullaby its top.
             first = s.n_army[t] - len(kinds)
             if first < 0:
-                raise _Refused(f"there are {s.n_army[t]} {words[0]} Babies")
+                raise _Refused(f"this is longer than the {words[0]} army, which has {s.n_army[t]}")
             for i, kind in enumerate(kinds):
                 if s.army[t][first + i] not in (UNKNOWN, kind):
                     raise _Refused(f"Baby {first + i + 1} from the bottom is {self.game.names[s.army[t][first + i]]}")

@@ -9,6 +9,14 @@ const grpc = require("@grpc/grpc-js");
 const protoLoader = require("@grpc/proto-loader");
 
 const [address, file] = process.argv.slice(2);
+if (!file) {
+  console.error("usage: node analyze.js HOST:PORT position.json");
+  process.exit(2);
+}
+process.on("uncaughtException", ({ message }) => {
+  console.error(message); // no such file, or no JSON in it
+  process.exit(1);
+});
 const definition = protoLoader.loadSync("bvb/v1/engine.proto", {
   includeDirs: [path.join(__dirname, "..", "..", "proto")],
   keepCase: true,

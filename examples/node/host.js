@@ -11,6 +11,10 @@ const protoLoader = require("@grpc/proto-loader");
 const { Game } = require("./game");
 
 const [address, file, iterations] = process.argv.slice(2);
+if (!iterations) {
+  console.error("usage: node host.js HOST:PORT records.jsonl ITERATIONS");
+  process.exit(2);
+}
 const definition = protoLoader.loadSync(["bvb/v1/engine.proto", "bvb/v1/bot.proto"], {
   includeDirs: [path.join(__dirname, "..", "..", "proto")],
   keepCase: true,
@@ -63,7 +67,7 @@ async function main() {
 
 main()
   .catch((error) => {
-    console.error(error.code ? `${grpc.status[error.code]}: ${error.details}` : error);
+    console.error(error.details ? `${grpc.status[error.code]}: ${error.details}` : error.message);
     process.exit(1); // open streams would keep it alive
   })
   .finally(() => {

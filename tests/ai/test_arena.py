@@ -203,6 +203,21 @@ def test_set_ups_that_cannot_be(bots: tuple[str, ...], players: int, message: st
         Setup(bots, players)
 
 
+def test_variants_are_played(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text('name = "small"\nextends = "standard"\n[counts]\nwild_provoke = 0\n')
+    deck = bvb_core.load_deck(file)
+    for change, rule, value in (
+        ({"armageddon": True}, "armageddon", True),
+        ({"practice": True}, "practice", True),
+        ({"deck": deck}, "deck", deck.id),
+    ):
+        setup = Setup(("random", "random"), 2, **change)
+        (record, _) = arena.play_deal(setup, 0, records=True).records
+        assert record["rules"] == {**arena.play_deal(Setup(("random",) * 2, 2), 0, True).records[0]["rules"], rule: value,
+                                   "first_player": record["rules"]["first_player"]}
+
+
 # ---------------------------------------------------------------- figures
 
 
@@ -306,7 +321,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         file.write(b'{"format":"bvb-record/1"}\n{"form')
     done = bvb(*MANY, "--workers", "1", *files)
     assert done.stdout == expected
-    assert f"{finished} deals are finished" in done.stderr
+    assert f"{finished} deals finished" in done.stderr
     assert [path.read_bytes() for path in parts] == [path.read_bytes() for path in whole]
     # Nothing is left to be done, and fewer games are a part of it.
     assert figures(*MANY, *files) == expected
@@ -416,4 +431,24 @@ def test_bad_usage(arguments: Sequence[str], message: str) -> None:
 
 
 def test_help_has_an_example() -> None:
-    assert "bvb arena --bots" in figures("--help").split("Example:")[1]
+    text = " ".join(figures("--help").split("Example:")[1].split())
+    assert "bvb arena --bots" in text
+    assert all(f" {name} {description}" in text for name, description in arena.OTHER_BOTS.items())
+
+
+def test_options_of_the_rules(tmp_path: Path) -> None:
+    deck, state, records = tmp_path / "small.toml", tmp_path / "state", tmp_path / "games.jsonl"
+    deck.write_text('name = "small"\nextends = "standard"\n[counts]\nwild_provoke = 0\n')
+    options = ["--bots", "random,greedy", "--players", "2", "--games", "4", "--practice", "--armageddon", "--deck", str(deck)]
+    first = figures(*options, "--workers", "2", "--resume", str(state), "--records", str(records))
+    assert first == figures(*options, "--workers", "1")
+    for line in records.read_text().splitlines():
+        rules = json.loads(line)["rules"]
+        assert (rules["practice"], rules["armageddon"], rules["deck"]) == (True, True, bvb_core.load_deck(deck).id)
+    done = bvb(*options[:-3], *options[-2:], "--resume", str(state), "--records", str(records))
+    assert done.returncode == 1
+    assert "belongs to another match, with armageddon true, not false" in done.stderr
+    deck.write_text('name = "none"\n[[card]]\nid = "bear_head"\nrole = "head"\ntypes = ["land"]\ncount = 1\n')
+    done = bvb("--bots", "random,greedy", "--players", "2", "--games", "2", "--deck", str(deck))
+    assert done.returncode == 1
+    assert "bear_head: 1 copies, but 2 players" in done.stderr

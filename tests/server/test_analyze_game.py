@@ -134,7 +134,7 @@ def test_cancel(service: Service) -> None:
         ({"record": ""}, "record"),
         ({"record": "[]"}, "record"),
         ({"record": "{"}, "record"),
-        ({"record": '{"format": "other"}'}, "record"),
+        ({"record": '{"format": "other"}'}, "record.format"),
         ({"first": 61}, "first"),
         ({"first": -1}, "first"),
         ({"count": -1}, "count"),
@@ -155,11 +155,30 @@ def test_wrong_requests(service: Service, change: dict[str, Any], field: str) ->
     assert error.violations[0].field == field
 
 
-def test_the_wrong_action_is_named(service: Service) -> None:
+@pytest.mark.parametrize(
+    ("path", "reason", "spoil"),
+    [
+        ("record", "INVALID_RECORD", lambda r: r.update(unheard_of=1)),
+        ("record.format", "INVALID_RECORD", lambda r: r.pop("format")),
+        ("record.actions[7]", "INVALID_RECORD", lambda r: r["actions"].insert(7, "draw 9")),
+        ("record.rules.deck", "UNKNOWN_DECK", lambda r: r["rules"].update(deck="sha256:00")),
+        ("record.rules.deck", "INVALID_RECORD", lambda r: r["rules"].update(deck=5)),
+        ("record.deal.hands", "INVALID_RECORD", lambda r: r["deal"]["hands"].pop()),
+    ],
+)
+def test_what_is_wrong_with_a_record(
+    service: Service, path: str, reason: str, spoil: Callable[[dict[str, Any]], object]
+) -> None:
     record = a_record()
-    record["actions"][7] = "draw 9"
-    with pytest.raises(bvb.Error, match=r"actions\[7\]"):
+    spoil(record)
+    with pytest.raises(bvb.Error) as caught:
         list(service.client.analyze_game(record, iterations=1))
+    assert ([violation.field for violation in caught.value.violations], caught.value.reason) == ([path], reason)
+
+
+def test_an_observation_is_no_record(service: Service, position: dict[str, Any]) -> None:
+    with pytest.raises(bvb.Error, match="record: this is an observation"):
+        list(service.client.analyze_game(position, iterations=1))
 
 
 # ---------------------------------------------------------------- command line

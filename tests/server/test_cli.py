@@ -1,7 +1,9 @@
 """The `bvb` command: what scripts rely on."""
 
+import importlib.metadata
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import bvb as bvb_package
 import bvb_core
+from ai.bots import BOTS
 
 from ..games import a_state
 from .conftest import Service
@@ -67,6 +71,9 @@ def test_help_has_an_example(command: str) -> None:
         ["serve", "--port", "70000"],
         ["record", "--players", "2", "--deck", "no-such-deck.toml"],
         ["suggest", "-", "--server", "localhost:1", "--deck", "bvb_core/bears/deck.toml"],
+        ["suggest", "-", "--server", "localhost"],
+        ["play", "--server", "localhost:port"],
+        ["analyze", "-", "--server", ":50051"],
     ],
     ids=" ".join,
 )
@@ -120,10 +127,93 @@ def test_suggest_names_the_wrong_field(position: dict[str, Any], service: Servic
         assert "pile_counts[1]: " in done.stderr
 
 
-def test_suggest_with_nobody_to_ask(position_file: Path) -> None:
-    done = bvb("suggest", str(position_file), "--server", "127.0.0.1:9")
+@pytest.mark.parametrize("command", [["suggest", "-"], ["analyze", "-"], ["play"]], ids=" ".join)
+def test_a_server_that_is_not_there_is_found_before_anything_else(command: list[str]) -> None:
+    done = bvb(*command, "--server", "127.0.0.1:9", stdin="nonsense")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: no bvb server answers at 127.0.0.1:9: ")
+
+
+def test_something_else_than_a_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        done = bvb("suggest", "-", "--server", address)
+    assert done.stderr.startswith(f"Error: no bvb server answers at {address}: ")
+
+
+def test_a_record_in_place_of_an_observation(records: Path) -> None:
+    for text in (records.read_text(), records.read_text().splitlines()[0], json.dumps({"deal": {}}, indent=2)):
+        done = bvb("suggest", "-", stdin=text)
+        assert done.returncode == 1
+        assert "this is the record of a game" in done.stderr
+        assert "bvb position FILE --after N" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["replay"], ["position", "--after", "0"], ["analyze", "--iterations", "1"], ["play", "--load"]], ids=" ".join
+)
+def test_an_observation_in_place_of_a_record(position_file: Path, command: list[str]) -> None:
+    done = bvb(*command, str(position_file))
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: ")
+    assert "this is an observation" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["suggest", "-"], ["replay", "-"], ["position", "-", "--after", "0"], ["analyze", "-"], ["play", "--save", "game.json"]],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_closed_standard_streams(command: list[str], closed: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bvb", *command],
+        preexec_fn=lambda: os.close(closed),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["record", "arena", "export", "play"])
+def test_help_lists_the_bots(command: str) -> None:
+    listed = " ".join(data(command, "--help").split("Bots, as NAME")[1].split())
+    assert all(f" {name} {kind.description}" in listed for name, kind in BOTS.items())
+
+
+def test_version() -> None:
+    version = importlib.metadata.version("bvb-engine")
+    assert data("--version") == version + "\n"
+    assert bvb_core.__version__ == bvb_package.__version__ == version
+
+
+def test_one_of_everything(tmp_path: Path) -> None:
+    game = bvb_core.new_game(players=2, seed=1, first_player=0)
+    game.apply(game.legal_actions()[0])
+    record = json.dumps(game.to_record())
+    assert "1 game with 1 action correct" in data("replay", "-", stdin=record)
+    assert "seat 0: 1 move, " in data("analyze", "-", "--seat", "0", "--iterations", "1", stdin=record)
+    position = json.dumps(game.observation(game.current_player).to_dict())
+    assert "1 iteration in " in data("suggest", "-", "--iterations", "1", stdin=position)
+    done = bvb("export", "--players", "2", "--practice", "--bots", "random", "--out", str(tmp_path / "x.npz"))
+    assert ": 1 game in 1 file with" in done.stderr
+    assert "\n1 deal, 2 players" in data_of_arena("--games", "1")
+
+
+def data_of_arena(*options: str) -> str:
+    done = bvb("arena", "--bots", "random,random", "--players", "2", "--practice", "--workers", "1", *options)
+    assert done.returncode == 0
+    return done.stdout
+
+
+def test_record_and_export_play_the_same_games(tmp_path: Path) -> None:
+    options = ["--players", "2", "--games", "2", "--seed", "4", "--bots", "random,greedy", "--practice", "--armageddon"]
+    assert bvb("export", *options, "--out", str(tmp_path / "games.npz")).returncode == 0
+    assert (tmp_path / "games.jsonl").read_text() == data("record", *options)
 
 
 def test_record(records: Path) -> None:

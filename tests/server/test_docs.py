@@ -1,15 +1,20 @@
 """docs/api.md is what the .proto files say, and the guide works."""
 
+import ast
 import importlib.util
+import json
 import random
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import bvb
 import bvb_core
 from bvb.v1 import bot_pb2, engine_pb2
+from server.cli import main
 
 from ..conftest import ROOT
 from .conftest import Service
@@ -101,8 +106,53 @@ def test_the_guide(service: Service) -> None:
         assert game.played >= 3
 
 
+def test_the_example_of_a_history(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in re.findall(r"^\$ bvb (record .*|position .* > view.json)$", text, re.MULTILINE):
+        words, _, file = command.partition(" > ")
+        Path(file).write_text(CliRunner().invoke(main, words.split()).stdout)
+    (block,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "events=" in block)
+    names: dict[str, Any] = {}
+    exec(block.replace("localhost:50051", service.address), names)
+    state = bvb_core.State.from_record(json.loads(Path("game.jsonl").read_text()), after=14)
+    expected = service.client.suggest_move(state.observation(1), iterations=2000, seed=1)
+    assert list(names["answer"].alternatives) == list(expected.alternatives)
+
+
+def raised() -> dict[str, str]:
+    """Status codes by reason, of all errors that the source of the server makes."""
+    found: dict[str, str] = {}
+    for path in (ROOT / "server").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("invalid", "ServiceError"):
+                reason = node.args[2]
+                if isinstance(reason, ast.Constant):
+                    code = "INVALID_ARGUMENT" if node.func.id == "invalid" else ast.unparse(node.args[0]).split(".")[-1]
+                    assert found.setdefault(reason.value, code) == code
+                else:
+                    assert (path.name, ast.unparse(reason)) == ("errors.py", "reason")
+    return found
+
+
+def test_every_error_has_its_line() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \| (.+) \| (.+) \|$", text, re.MULTILINE)
+    assert {reason: code for reason, code, _, _ in rows} == raised()
+    assert len(rows) == len(raised())
+
+
+def test_the_example_of_an_error(service: Service, position: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    del position["armies"]
+    exec(code, {"bvb": bvb, "client": service.client, "position": position})
+    assert capsys.readouterr().out == shown
+
+
 def test_links_of_the_guides() -> None:
-    for page in ("bot-in-20-lines.md", "api.md"):
+    for page in ("bot-in-20-lines.md", "api.md", "errors.md", "decks.md"):
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", text):
+        for target in re.findall(r"\]\((?!https:)([^)#]+)(?:#[\w-]+)?\)", text):
             assert (ROOT / "docs" / target).exists(), target

@@ -1,6 +1,7 @@
 """Positions given by an initial view and events."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,39 @@ def test_an_observation_and_a_history_contradict_each_other(service: Service) ->
     )
     with pytest.raises(Exception, match="give either observation or history"):
         service.stub.SuggestMove(request)
+
+
+def refused_field(service: Service, view: Any, events: list[str]) -> str:
+    fields = []
+    for call in (
+        lambda: service.client.suggest_move(view, events=events, iterations=1),
+        lambda: service.client.list_legal_moves(view, events=events),
+    ):
+        with pytest.raises(bvb.Error) as caught:
+            call()
+        ((field, description),) = caught.value.violations
+        assert caught.value.message == f"{field}: {description}"
+        fields.append(field)
+    assert fields[0] == fields[1]
+    return fields[0]
+
+
+def test_every_error_is_inside_of_the_history(service: Service) -> None:
+    state = bvb_core.new_game(players=2, seed=1, first_player=0)
+    views = [state.observation(seat) for seat in (0, 1, None)]
+    assert refused_field(service, views[1], []) == "history.initial_view.seat"
+    assert refused_field(service, views[2], []) == "history.initial_view.seat"
+    assert refused_field(service, {**views[0].to_dict(), "rules": {"deck": "mine"}}, []) == "history.initial_view.rules.deck"
+    assert refused_field(service, {**views[0].to_dict(), "armies": []}, []) == "history.initial_view.armies"
+    shown: dict[int, list[str]] = {0: [], 1: []}
+    while state.current_player == 0:
+        state.apply(state.legal_actions()[0])
+        for seat, lines in shown.items():
+            lines += state.events(seat)
+    assert refused_field(service, views[0], shown[0]) == "history.events"
+    assert service.client.list_legal_moves(views[1], events=shown[1]).actions
+    while not state.is_terminal:
+        over = [state.observation(0), state.events(0)]
+        state.apply(state.legal_actions()[0])
+    assert refused_field(service, over[0], state.events(0)) == "history.events"
+    assert refused_field(service, state.observation(0), []) == "history.initial_view.current_player"

@@ -434,6 +434,14 @@ def test_server(tmp_path: Path, service: Service) -> None:
 
 
 def test_server_that_is_not_there(tmp_path: Path) -> None:
+    done = script(tmp_path, "draw 1\n", *PRACTICE, "--server", "127.0.0.1:9")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: no bvb server answers at 127.0.0.1:9: ")
+    assert not (tmp_path / "game.json").exists()
+
+
+def test_server_that_is_lost_during_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.cli_play.check_server", lambda client, address: None)
     done = script(
         tmp_path, "?\ndraw 1\ndraw 1\n", *PRACTICE, "--server", "127.0.0.1:9", "--seats", "human,server"
     )

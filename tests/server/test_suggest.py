@@ -97,6 +97,10 @@ def test_time_budget(service: Service, position: dict[str, Any]) -> None:
     assert not answer.warnings
 
 
+def test_a_move_without_a_search_takes_some_time(service: Service, position: dict[str, Any]) -> None:
+    assert 0 < service.client.suggest_move(position, bot="random").elapsed_ms < 100
+
+
 def test_two_threads(service: Service, position: dict[str, Any]) -> None:
     answer = service.client.suggest_move(position, iterations=400, threads=2)
     assert answer.iterations >= 400

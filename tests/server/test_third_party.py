@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,34 @@ def test_grpc_js(
     assert (answer["action"]["notation"], visits) == expected(service, position)
     assert answer["iterations"] == 1000  # a number: no int64 that JSON turns into text
     assert answer["stop_reason"] == "STOP_REASON_ITERATIONS"
+
+
+@pytest.mark.parametrize(
+    ("example", "more"),
+    [("suggest.py", []), ("grpcurl.sh", []), ("node/suggest.js", []), ("node/analyze.js", []), ("node/host.js", ["5"])],
+)
+def test_examples_that_are_called_wrongly(
+    example: str, more: list[str], node: str, position_file: Path, foreign_environment: dict[str, str]
+) -> None:
+    starter = {".py": [sys.executable], ".sh": [], ".js": [node]}[Path(example).suffix]
+    command = [*starter, str(EXAMPLES / example)]
+    without = run(command, foreign_environment)
+    assert without.returncode != 0
+    assert without.stderr.startswith("usage: ")
+    assert f"{Path(example).name} HOST:PORT " in without.stderr
+    for file in ("no-such-file.json", str(position_file)):
+        done = run([*command, "127.0.0.1:9", file, *more], foreign_environment)
+        assert done.returncode != 0
+        assert done.stderr.strip()
+        assert not re.search(r"Traceback|^    at ", done.stderr, re.MULTILINE)
+
+
+def test_the_python_example_without_an_observation(tmp_path: Path, foreign_environment: dict[str, str]) -> None:
+    file = tmp_path / "game.jsonl"
+    file.write_text(json.dumps(bvb_core.new_game(players=2, seed=1).to_record()))
+    done = run([sys.executable, str(EXAMPLES / "suggest.py"), "127.0.0.1:9", str(file)], foreign_environment)
+    assert done.returncode == 1
+    assert "this is the record of a game" in done.stderr
 
 
 def test_grpc_requests(service: Service, position: dict[str, Any]) -> None:

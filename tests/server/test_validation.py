@@ -64,6 +64,15 @@ def other(position: Position) -> int:
     return (position["seat"] + 1) % 3
 
 
+@pytest.mark.parametrize("name", ["armies", "pile_counts", "players", "turn_number", "rules"])
+def test_a_missing_field(service: Service, position: Position, name: str) -> None:
+    del position[name]
+    error = refused(lambda: service.client.suggest_move(position, iterations=1))
+    ((field, description),) = error.violations
+    assert field == name
+    assert description.startswith("is missing")
+
+
 def set_hand_count(p: Position) -> str:
     p["players"][other(p)]["hand_count"] = 99
     return f"players[{other(p)}].hand_count"
@@ -121,6 +130,11 @@ def set_seat_not_to_move(p: Position) -> str:
 def drop_seat(p: Position) -> str:
     p.clear()
     p.update(a_state().observation(None).to_dict())
+    return "seat"
+
+
+def drop_seat_of_a_view(p: Position) -> str:
+    del p["seat"]
     return "seat"
 
 
@@ -188,6 +202,7 @@ def lose_cards(p: Position) -> str:
         set_seat_outside,
         set_seat_not_to_move,
         drop_seat,
+        drop_seat_of_a_view,
         set_players,
         set_deck,
         set_turn_limit,
@@ -209,7 +224,7 @@ def test_impossible_positions(service: Service, position: Position, spoil: Calla
         refused(lambda: service.client.list_legal_moves(position)),
     ):
         named = [violation.field for violation in error.violations]
-        if error.violations[0].description.startswith("hidden cards do not add up"):
+        if error.violations[0].description.startswith("the cards do not add up"):
             hands = [f"players[{seat}].hand_count" for seat in range(3) if seat != position["seat"]]
             assert named == [*hands, "pile_counts"]
         else:
