@@ -36,6 +36,7 @@ class Analysis:
         only: Collection[Action] | None = None,
         previous: Analysis | None = None,
         keys: Sequence[int] = (),
+        pondering: bool = False,
     ) -> None:
         """The clock of the budget starts now. `only`: the legal moves to look at, None for all.
 
@@ -43,14 +44,17 @@ class Analysis:
         looked ahead to this position: `keys` is what the seat was shown since (State.event_key), action by action.
         The budget counts new iterations only.
 
-        Raises ValueError when it is not the observer's turn or `only` holds no legal move.
+        `pondering`: it may be another seat's turn; there is nothing to report, but a later analysis can take the tree over.
+
+        Raises ValueError when it is not the observer's turn, unless `pondering`, or `only` holds no legal move.
         """
-        require_turn(observation)
+        if not pondering:
+            require_turn(observation)
         self.observation = observation
         self.stop_reason = "none"
         self._time_ms = params.time_ms
         self._start = time.perf_counter()
-        self._classes = _symmetry_classes(observation, only)
+        self._classes = {} if pondering else _symmetry_classes(observation, only)
         self._generation: int = 0 if previous is None else previous._generation + 1  # new chance, not that of before once more
         observers, early_stop = int(Observers.ONE_TREE), 0
         if isinstance(params, IsmctsParams):

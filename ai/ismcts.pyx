@@ -271,17 +271,21 @@ cdef class Search:
 
     cdef uint32_t *node_after(self, int32_t tree, list keys) noexcept:
         """The information set that the observer is in at the end of a line; NULL when it is not in the tree."""
-        cdef uint32_t *node = self.root
+        cdef uint32_t *node = self.root if tree == self.tree_of[<int32_t>self.observation.current_player] else NULL
         cdef uint32_t *found
         cdef uint32_t *best
         cdef uint32_t edge
         cdef uint64_t seen = 0, key
-        if keys and (self.eyes[tree] != self.observer or tree != self.tree_of[<int32_t>self.observation.current_player]):
+        if keys and self.eyes[tree] != self.observer:
             return NULL
         for key in keys:
             seen = rng_mix(seen ^ key)
             best = NULL
-            edge = node[0]
+            edge = NIL
+            if node == NULL:     # the owner has not moved yet
+                best = find_node(&self.tree, 1 + tree, short_key(seen))
+            else:
+                edge = node[0]
             while edge != NIL:
                 found = find_node(&self.tree, edge, short_key(seen))
                 if found != NULL and (

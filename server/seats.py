@@ -44,13 +44,8 @@ class Tree:
 
     def put(self, token: str) -> None:
         """Another one, or none: the name of a kept search of what the seat knows now."""
-        self.replace(token)
-        self._tracked, self.keys = True, []
-
-    def replace(self, token: str) -> None:
-        """Another one for the same position."""
         self._kept.discard(self._token)
-        self._token = token
+        self._token, self._tracked, self.keys = token, True, []
 
     def lose_track(self) -> None:
         """Other things have happened than those that were shown."""
@@ -123,11 +118,13 @@ class Seat:
         self._observation = observation
         self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
         self._tree.lose_track()
+        self._pondering = None
 
     def hear(self, events: bot_pb2.SeatEvents) -> None:
         """Take lines; those before a wrong one stay. Raises a ServiceError naming the line that cannot have happened."""
         if self._tracker is None:
             raise invalid("events", "nothing is known yet: send start.initial_view or observation first", "NO_OBSERVATION")
+        self._pondering = None
         with self._hearing:
             known = self._tracker.count
             first = events.first if events.HasField("first") else known
@@ -186,35 +183,42 @@ class Seat:
     def keep(self, answer: bot_pb2.SeatMove) -> None:
         """The answer is on its way, for `given` to find; its tree stays here."""
         self._tree.put(answer.result.search_token)
-        self._pondering = None
         answer.result.ClearField("search_token")
         self._answer = answer
 
     def ponder(self, stop: ai.StopToken) -> bool:
-        """Grow the tree of the last move for a little while, when another seat is to move. Returns whether to go on."""
-        last = self._tree.analysis
-        if last is None or not self._is_others_turn():
-            return False
+        """Search for a little while from what is known now, when another seat is to move. Returns whether to go on."""
         if self._pondering is None:
+            observation = self._others_turn()
+            if observation is None:
+                return False
             bot = ai.make_bot(f"{self._template.bot or DEFAULT_BOT}{self._settings}", self.seed)
             assert isinstance(bot, IsmctsBot)
             params = replace(
-                bot.params_for(last.observation),
+                bot.params_for(observation),
                 iterations=None, time_ms=PONDER_MS, memory_mb=PONDER_MB, threads=self.threads,
             )  # fmt: skip
             if isinstance(params, IsmctsParams):
                 params = replace(params, early_stop=0)
-            self._pondering = ai.Analysis(last.observation, params, self.seed, previous=last)
-            self._tree.replace(self._engine.kept.add(self._pondering, Origin()))
+            previous, keys = self._tree.takeover(observation)
+            self._pondering = ai.Analysis(
+                observation, params, self.seed, previous=previous, keys=keys, pondering=True
+            )
+            self._tree.put(self._engine.kept.add(self._pondering, Origin()))
+        elif self._tree.analysis is not self._pondering:  # forgotten
+            return False
         ended = self._pondering.run(PONDER_SLICE_MS, stop)
         return not ended or self._pondering.stop_reason == "stopped"
 
-    def _is_others_turn(self) -> bool:
+    def _others_turn(self) -> bvb_core.Observation | None:
+        """What is known now, when another seat is to move."""
         try:
             observation = self._tracker.observation() if self._tracker else None
         except bvb_core.EventError:  # lines of the last action are still to come
-            return False
-        return observation is not None and observation.current_player not in (observation.seat, bvb_core.TERMINAL)
+            return None
+        if observation is None or observation.current_player in (observation.seat, bvb_core.TERMINAL):
+            return None
+        return observation
 
 
 class Seats:
