@@ -21,6 +21,7 @@ from ai import make_bot
 from ai.ismcts import Search, is_debug_build, memory_for
 from ai.params import IsmctsParams
 from ai.timing import compiler, compiler_flags, time_determinize, time_playouts, time_shuffle
+from bvb_core.bears.ops import uses_bmi2
 
 REPEATS = 5
 PLAYOUTS = 3000
@@ -229,6 +230,7 @@ def build() -> dict[str, Any]:
         "debug": is_debug_build(),
         "compiler": compiler(),
         "flags": compiler_flags(),
+        "bmi2": uses_bmi2(),
     }
 
 
@@ -258,6 +260,7 @@ def origin(figures: dict[str, Any]) -> str:
         f"{machine['cpu']}, {machine['cores']} cores ({machine['load']:.1f} busy), {machine['system']}, "
         f"Python {machine['python']}\n"
         f"bvb-engine {build['version']}, {'debug' if build['debug'] else 'release'} build, {build['compiler']} {build['flags']}"
+        f"{', with BMI2' if build['bmi2'] else ', portable'}"
     )
 
 

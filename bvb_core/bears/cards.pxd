@@ -1,6 +1,6 @@
 """Card codes and the immutable context (deck and options) that every rules function gets."""
 
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from bvb_core.rng cimport Rng
 
@@ -191,12 +191,49 @@ cdef extern from *:
         uint64_t const even = n & 2 ? x2 : x, odd = n & 2 ? x3 : x1;
         return __builtin_ctzll(n & 1 ? odd : even);
     }
+
+    /* In assembler, so that the rest is compiled for every processor. */
+    static inline int bvb_nth_bit_bmi2(uint64_t x, int n) {
+    #ifdef __x86_64__
+        uint64_t bit = (uint64_t)1 << n;
+        __asm__("pdepq %1, %0, %0" : "+r"(bit) : "r"(x));
+        return __builtin_ctzll(bit);
+    #else
+        return bvb_nth_bit(x, n);
+    #endif
+    }
+
+    /* The first two generations of Zen have it in slow microcode. */
+    static inline int bvb_has_fast_bmi2(void) {
+    #ifdef __x86_64__
+        return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
+    #else
+        return 0;
+    #endif
+    }
     """
     int ctz "bvb_ctz"(uint64_t x) noexcept nogil
-    # Index of the n-th lowest set bit, counted from 0; n < popcount(x). For small n; select64 is for any.
-    int nth_bit "bvb_nth_bit"(uint64_t x, int n) noexcept nogil
+    int nth_bit_portable "bvb_nth_bit"(uint64_t x, int n) noexcept nogil
+    int nth_bit_bmi2 "bvb_nth_bit_bmi2"(uint64_t x, int n) noexcept nogil
+    bint has_fast_bmi2 "bvb_has_fast_bmi2"() noexcept nogil
     int select64 "bvb_select64"(uint64_t x, int k) noexcept nogil
     const uint8_t bvb_pop8[256]
+
+
+# What the processor can do: the type of an argument without a value, so that functions are compiled once for each.
+ctypedef uint8_t Portable
+ctypedef uint16_t Bmi2
+ctypedef fused Cpu:
+    Portable
+    Bmi2
+
+
+cdef inline int nth_bit(uint64_t x, int n, Cpu cpu) noexcept nogil:
+    """Index of the n-th lowest set bit, counted from 0; n < popcount(x). For small n; select64 is for any."""
+    if Cpu is Bmi2:
+        return nth_bit_bmi2(x, n)
+    else:
+        return nth_bit_portable(x, n)
 
 
 cdef int fill_ctx(Ctx *ctx, object deck, int players, bint practice, bint armageddon, int turn_limit) except -1

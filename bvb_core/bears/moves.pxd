@@ -5,7 +5,7 @@ from bvb_core.bears.state cimport *
 cdef int legal_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept nogil
 cdef int search_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept nogil
 cdef int32_t representative(const Ctx *ctx, const State *s, int32_t action) noexcept nogil
-cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil
+cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng, Cpu cpu) noexcept nogil
 
 
 cdef inline int32_t act_id(const Ctx *ctx, int verb, int a, int b, int c) noexcept nogil:

@@ -158,11 +158,11 @@ cdef int search_actions(const Ctx *ctx, const State *s, int32_t *out) noexcept n
     return kept
 
 
-cdef inline Act nth_place(int verb, int a, uint64_t places, int n) noexcept nogil:
-    return Act(verb, a, nth_bit(places, n), 0)
+cdef inline Act nth_place(int verb, int a, uint64_t places, int n, Cpu cpu) noexcept nogil:
+    return Act(verb, a, nth_bit(places, n, cpu), 0)
 
 
-cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
+cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng, Cpu cpu) noexcept nogil:
     """A uniform draw from legal_actions; the game is not over."""
     cdef int p = s.current
     cdef uint32_t hand = s.hand_kinds[p]
@@ -180,7 +180,7 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
     cdef uint64_t places
     if s.pending != NOT_PENDING:
         provoke = nameable(ctx, s)
-        return Act(V_WILD, nth_bit(provoke, rng_below(rng, bvb_pop8[provoke])), 0, 0)
+        return Act(V_WILD, nth_bit(provoke, rng_below(rng, bvb_pop8[provoke]), cpu), 0, 0)
     total = n_draws + n_heads + n_torsos + n_arms + n_legs
     if n_draws == 0:
         total += 1
@@ -204,7 +204,10 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
     i = rng_below(rng, total)
 
     if i < n_dive:
-        return Act(V_DIVE, select64(s.discard_kinds, i), 0, 0)
+        if Cpu is Bmi2:
+            return Act(V_DIVE, nth_bit(s.discard_kinds, i, cpu), 0, 0)
+        else:
+            return Act(V_DIVE, select64(s.discard_kinds, i), 0, 0)
     i -= n_dive
     if i < n_draws:
         j = 0
@@ -222,33 +225,33 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
             part = V_MASK
         j = i % (1 + n_own[DEAD_NECK])
         i = i // (1 + n_own[DEAD_NECK])
-        return Act(part, nth_bit(hand, i), NEW if j == 0 else nth_bit(own[DEAD_NECK], j - 1), 0)
+        return Act(part, nth_bit(hand, i, cpu), NEW if j == 0 else nth_bit(own[DEAD_NECK], j - 1, cpu), 0)
     i -= n_heads + n_masks
     if i < n_provoke:
-        return Act(V_PROVOKE, nth_bit(provoke, i), 0, 0)
+        return Act(V_PROVOKE, nth_bit(provoke, i, cpu), 0, 0)
     i -= n_provoke
     if i < n_torsos:
         j = n_own[NEEDS_TORSO]
-        return nth_place(V_TORSO, nth_bit(hand & 0xFF00, i // j), own[NEEDS_TORSO], i % j)
+        return nth_place(V_TORSO, nth_bit(hand & 0xFF00, i // j, cpu), own[NEEDS_TORSO], i % j, cpu)
     i -= n_torsos
     if i < n_arms:
         if i < n_own[OPEN_LEFT]:
-            return nth_place(V_ARM, 0, own[OPEN_LEFT], i)
-        return nth_place(V_ARM, 1, own[OPEN_RIGHT], i - n_own[OPEN_LEFT])
+            return nth_place(V_ARM, 0, own[OPEN_LEFT], i, cpu)
+        return nth_place(V_ARM, 1, own[OPEN_RIGHT], i - n_own[OPEN_LEFT], cpu)
     i -= n_arms
     if i < n_legs:
-        return nth_place(V_LEGS, 0, own[OPEN_WAIST], i)
+        return nth_place(V_LEGS, 0, own[OPEN_WAIST], i, cpu)
     i -= n_legs
     if i < n_tools:
         if i < n_own[SOCKET_LEFT]:
-            return nth_place(V_TOOL, 0, own[SOCKET_LEFT], i)
-        return nth_place(V_TOOL, 1, own[SOCKET_RIGHT], i - n_own[SOCKET_LEFT])
+            return nth_place(V_TOOL, 0, own[SOCKET_LEFT], i, cpu)
+        return nth_place(V_TOOL, 1, own[SOCKET_RIGHT], i - n_own[SOCKET_LEFT], cpu)
     i -= n_tools
     if i < n_hats:
-        return nth_place(V_HAT, 0, own[BARE], i)
+        return nth_place(V_HAT, 0, own[BARE], i, cpu)
     i -= n_hats
     if i < n_lull:
-        return Act(V_LULLABY, nth_bit(lull, i), 0, 0)
+        return Act(V_LULLABY, nth_bit(lull, i, cpu), 0, 0)
     i -= n_lull
     if i < n_swaps:
         # The i-th pair of living monsters: below the j-th are j * (j - 1) / 2 pairs.
@@ -257,21 +260,21 @@ cdef Act random_act(const Ctx *ctx, const State *s, Rng *rng) noexcept nogil:
             i -= j
             j += 1
         places = living(ctx, s)
-        return Act(V_SWAP, 0, nth_bit(places, i), nth_bit(places, j))
+        return Act(V_SWAP, 0, nth_bit(places, i, cpu), nth_bit(places, j, cpu))
     i -= n_swaps
     if i < n_edges:
-        return random_edge(s, i)
+        return random_edge(s, i, cpu)
     return Act(V_PASS, 0, 0, 0)
 
 
-cdef Act random_edge(const State *s, int i) noexcept nogil:
+cdef Act random_edge(const State *s, int i, Cpu cpu) noexcept nogil:
     """The i-th edge card on the table."""
     cdef int part, j
     cdef uint64_t places
     for part in range(N_EDGES):
         j = popcount(s.edges[part])
         if i < j:
-            return nth_place(V_DISMEMBER, part, s.edges[part], i)
+            return nth_place(V_DISMEMBER, part, s.edges[part], i, cpu)
         i -= j
     places = s.remains_taken
     while True:
@@ -279,5 +282,5 @@ cdef Act random_edge(const State *s, int i) noexcept nogil:
         places &= places - 1
         part = popcount(s.remains[j].parts)
         if i < part:
-            return Act(V_STRIP, PART_LEFT_ARM + nth_bit(s.remains[j].parts, i), j, 0)
+            return Act(V_STRIP, PART_LEFT_ARM + nth_bit(s.remains[j].parts, i, cpu), j, 0)
         i -= part

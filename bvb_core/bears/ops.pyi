@@ -10,6 +10,8 @@ MAX_TURN_LIMIT: int
 
 _AnyDeck = Deck | str | PathLike[str] | None
 
+def uses_bmi2() -> bool: ...
+
 class Action(game.Action):
     heads: dict[str, str]
     def __init__(self, id: int, text: str, heads: dict[str, str]) -> None: ...

@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 import functools
 import hashlib
+import os
 
 from bvb_core.bears.belief cimport (
     ARMY_TOO_LARGE, CARDS_DO_NOT_ADD_UP, HAND_TOO_SMALL, TOO_MANY_CARDS, TOO_MANY_CHOICES,
@@ -13,7 +14,7 @@ from bvb_core.bears.belief cimport (
 )
 from bvb_core.bears.cards cimport (
     BABIES, N_CODES, N_HAND_KINDS, N_PILES, N_SLOTS, N_TYPES, NONE, UNKNOWN, V_DRAW, V_MASK, WILD_PROVOKE,
-    Act, Ctx, baby_type, fill_ctx, free_ctx,
+    Act, Bmi2, Cpu, Ctx, Portable, baby_type, fill_ctx, free_ctx, has_fast_bmi2,
 )
 from bvb_core.bears.cards import HAND_CODES, card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
@@ -95,12 +96,19 @@ cdef void op_outcomes(const void *ctx, const void *state, int32_t *seats) noexce
 
 
 cdef int32_t op_random_action(const void *ctx, const void *state, Rng *rng) noexcept nogil:
-    cdef Act act = random_act(<const Ctx *>ctx, <const StateStruct *>state, rng)
+    cdef Act act = random_act(<const Ctx *>ctx, <const StateStruct *>state, rng, <Portable>0)
     return act_id(<const Ctx *>ctx, act.verb, act.a, act.b, act.c)
 
 
 cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
-    cdef StateStruct *s = <StateStruct *>state
+    return play_out(<const Ctx *>ctx, <StateStruct *>state, rng, <Portable>0)
+
+
+cdef int32_t op_playout_bmi2(const void *ctx, void *state, Rng *rng) noexcept nogil:
+    return play_out(<const Ctx *>ctx, <StateStruct *>state, rng, <Bmi2>0)
+
+
+cdef inline int32_t play_out(const Ctx *ctx, StateStruct *s, Rng *rng, Cpu cpu) noexcept nogil:
     cdef int32_t n = 0
     if s.reason != RUNNING:
         return 0
@@ -110,7 +118,7 @@ cdef int32_t op_playout(const void *ctx, void *state, Rng *rng) noexcept nogil:
     s.n_facts = 0
     s.untracked = 1
     while s.reason == RUNNING:
-        apply_act(<const Ctx *>ctx, s, random_act(<const Ctx *>ctx, s, rng))
+        apply_act(ctx, s, random_act(ctx, s, rng, cpu))
         n += 1
     s.untracked = 0
     return n
@@ -166,6 +174,12 @@ class Action(BaseAction):
         return action_fields(self.text, self.heads)
 
 
+def uses_bmi2() -> bool:
+    """Whether playouts use instructions (BMI2) that not every processor of this kind has, or has fast. The environment variable
+    BVB_PORTABLE=1 forbids it."""
+    return has_fast_bmi2() and os.environ.get("BVB_PORTABLE") != "1"
+
+
 cdef class Game(BaseGame):
     """Bears vs Babies for a number of players, with deck and options. Made by `game_for`, one object for equal rules."""
 
@@ -211,6 +225,8 @@ cdef class Game(BaseGame):
             determinize=op_determinize,
             event_key=op_event_key,
         )
+        if uses_bmi2():
+            self.ops.playout = op_playout_bmi2
         self.check_ops()
 
     def __dealloc__(self):
