@@ -29,13 +29,17 @@ from statistics import fmean
 from typing import IO, Any, Protocol, Self
 
 import bvb_core
-from ai.bots import SEARCHING, cheat, make_bot
+from ai.analysis import Analysis
+from ai.bots import SEARCHING, IsmctsBot, cheat, make_bot
 from ai.elo import Sprt, elo_of_share, share_interval
 from ai.suggestion import Bot
 
 FORMAT = "bvb-arena/2"
 # What plays here alone, with a description.
-OTHER_BOTS = {"cheat": "Searches the true state, hidden cards and all: what knowing them would be worth."}
+OTHER_BOTS = {
+    "cheat": "Searches the true state, hidden cards and all: what knowing them would be worth.",
+    "keeper": "Plays as ismcts, and goes on from the tree of its last move.",
+}
 # Deals a worker that are handed out ahead of the one that is waited for.
 AHEAD = 4
 
@@ -131,6 +135,10 @@ class Setup:
         if name == "cheat":
             clairvoyant = cheat(spec, seed)
             return lambda state: clairvoyant.suggest_knowing_all(state).action.id
+        if name == "keeper":
+            bot = make_bot(spec.replace("keeper", "ismcts", 1), seed)
+            assert isinstance(bot, IsmctsBot)
+            return Keeper(bot)
         return honest(make_bot(spec, seed))
 
     def number(self, *purpose: object) -> int:
@@ -151,6 +159,26 @@ def honest(bot: Bot) -> Player:
         return bot.suggest(observation, multi_pv=1).action.id
 
     return choose
+
+
+class Keeper:
+    """A bot that keeps its tree from move to move."""
+
+    def __init__(self, bot: IsmctsBot) -> None:
+        self._bot = bot
+        self._last: Analysis | None = None
+        self._keys: list[int] = []
+
+    def hear(self, key: int) -> None:
+        """What the seat was shown of an action; see State.event_key."""
+        self._keys.append(key)
+
+    def __call__(self, state: bvb_core.State) -> int:
+        observation = state.observation(state.current_player)
+        self._last = self._bot.analysis(observation, previous=self._last, keys=self._keys)
+        self._keys = []
+        self._last.run()
+        return self._last.report(1).action.id
 
 
 @dataclass(frozen=True)
@@ -200,6 +228,9 @@ def play_deal(setup: Setup, deal: int, records: bool = False) -> DealResult:
         players = [setup.player(entry, setup.number("bot", deal, seat, *own)) for seat, entry in enumerate(seating)]
         while not state.is_terminal:
             state.apply(players[state.current_player](state))
+            for seat, player in enumerate(players):
+                if isinstance(player, Keeper):
+                    player.hear(state.event_key(seat))
         games.append(GameResult(seating, tuple(state.scores()), tuple(state.winners()), state.turn_number))
         if records:
             kept.append(state.to_record())

@@ -140,7 +140,7 @@ BOTS = {
     "ismcts": BotKind(_ismcts_bot, IsmctsParams, "Information set Monte Carlo tree search: the engine's own."),
 }
 # Bots that need a budget, which a call may give to those that are named without one.
-SEARCHING = ("vanilla", "pimc", "ismcts", "cheat")
+SEARCHING = ("vanilla", "pimc", "ismcts", "cheat", "keeper")
 
 
 def cheat(spec: str, seed: int) -> CheatBot:

@@ -11,7 +11,6 @@ import grpc
 
 import ai
 from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2
-from server import convert
 from server.engine import Engine
 from server.errors import ServiceError, invalid, shutting_down
 from server.pool import SearchPool
@@ -126,7 +125,7 @@ class Conversation:
         if kind == "events":
             await asyncio.to_thread(self._seat.hear, request.events)
         elif kind == "observation":
-            await asyncio.to_thread(self._look, request.observation)
+            await asyncio.to_thread(self._seat.look, request.observation, "observation.")
         elif kind == "move":
             self._stop = ai.StopToken()
             self._thinker = asyncio.ensure_future(self._think(request.move))
@@ -136,9 +135,6 @@ class Conversation:
             raise invalid("message", "is missing", "NO_MESSAGE")
         if kind != "move":
             self._start_pondering()
-
-    def _look(self, message: Any) -> None:
-        self._seat.look(convert.observation_from_proto(message, self._engine.decks))
 
     async def _think(self, request: bot_pb2.MoveRequest) -> None:
         started = time.monotonic()

@@ -210,9 +210,9 @@ class Engine:
         settings_words(bot, request)
 
     def check_search(self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest) -> Search:
-        """The search of a position that a request asks for, whose own position is not looked at."""
+        """The search of a position, in which the observer is to move, that a request asks for. Its own position is not looked
+        at."""
         self.check_bot(request)
-        _require_turn(observation)
         bot = request.bot or DEFAULT_BOT
         time_ms = request.budget.time_ms
         if request.budget.HasField("clock"):
@@ -354,10 +354,10 @@ class Engine:
             )
         if not request.HasField("history"):
             observation = convert.observation_from_proto(request.observation, self.decks)
-            _require_turn(observation)
+            require_turn(observation)
         else:
             observation = convert.observation_from_history(request.history, self.decks)
-            _require_turn(observation, "history.initial_view.", "history.events" if request.history.events else "")
+            require_turn(observation, "history.initial_view.", "history.events" if request.history.events else "")
         return observation
 
 
@@ -389,17 +389,17 @@ def not_continued() -> ServiceError:
     return invalid("search_token", "the position does not continue that of the earlier search", "NOT_CONTINUED")
 
 
-def _require_turn(observation: bvb_core.Observation, path: str = "", events: str = "") -> None:
-    """Raises a ServiceError that names a field of the view below `path`, or the `events` that came after it."""
+def require_turn(observation: bvb_core.Observation, path: str = "", later: str = "") -> None:
+    """Raises a ServiceError that names a field of the view below `path`, or the field with what came `later`."""
     if observation.current_player == bvb_core.TERMINAL:
-        raise invalid(events or f"{path}current_player", "the game is over, there is no move", "GAME_OVER")
+        raise invalid(later or f"{path}current_player", "the game is over, there is no move", "GAME_OVER")
     if observation.seat is None:
         raise invalid(
             f"{path}seat", f"is missing; to move is seat {observation.current_player}, whose view is needed", "WRONG_SEAT"
         )
     if observation.seat != observation.current_player:
         raise invalid(
-            events or f"{path}seat",
+            later or f"{path}seat",
             f"seat {observation.seat} is not to move, seat {observation.current_player} is",
             "WRONG_SEAT",
         )

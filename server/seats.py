@@ -13,9 +13,9 @@ import ai
 import bvb_core
 from ai.bots import BOTS, IsmctsBot
 from ai.params import IsmctsParams, is_ismcts
-from bvb.v1 import bot_pb2, engine_pb2
+from bvb.v1 import bot_pb2, engine_pb2, observation_pb2
 from server import convert
-from server.engine import DEFAULT_BOT, INTERVAL, Engine, KeptSearches, Origin, Search, settings_words, takeover
+from server.engine import DEFAULT_BOT, INTERVAL, Engine, KeptSearches, Origin, Search, require_turn, settings_words, takeover
 from server.errors import ServiceError, invalid
 
 LONGEST_MS = 60_000
@@ -101,7 +101,7 @@ class Seat:
         self._bot: ai.Bot | None = None  # a bot that does not search goes on from move to move
         self._answer: bot_pb2.SeatMove | None = None
         if start.HasField("initial_view"):
-            self.look(convert.observation_from_proto(start.initial_view, engine.decks, "start.initial_view."))
+            self.look(start.initial_view, "start.initial_view.")
 
     @property
     def events(self) -> int:
@@ -109,12 +109,14 @@ class Seat:
         with self._hearing:
             return 0 if self._tracker is None else self._tracker.count
 
-    def look(self, observation: bvb_core.Observation) -> None:
-        """What the seat knows now, in place of all before. Raises a ServiceError for the view of nobody or another seat."""
+    def look(self, message: observation_pb2.Observation, path: str) -> None:
+        """What the seat knows now, in place of all before. Raises a ServiceError, with fields below `path`, for a view that
+        cannot be, or of nobody or another seat."""
+        observation = convert.observation_from_proto(message, self._engine.decks, path)
         if observation.seat is None:
-            raise invalid("seat", "is missing; a spectator has no seat", "WRONG_SEAT")
+            raise invalid(f"{path}seat", "is missing; a spectator has no seat", "WRONG_SEAT")
         if self._observation is not None and observation.seat != self._observation.seat:
-            raise invalid("seat", f"this bot plays seat {self._observation.seat}", "WRONG_SEAT")
+            raise invalid(f"{path}seat", f"this bot plays seat {self._observation.seat}", "WRONG_SEAT")
         self._observation = observation
         self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
         self._tree.lose_track()
@@ -160,6 +162,7 @@ class Seat:
             asked.budget.time_ms = max(1, asked.budget.time_ms - self._overhead_ms)
         if asked.budget.clock.remaining_ms > 0:
             asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
+        require_turn(observation, later="move")
         search = self._engine.check_search(observation, asked)
         timed = bool(asked.budget.time_ms) or asked.budget.HasField("clock")
         if not is_ismcts(BOTS[search.bot].params) or not (timed if self._keep_tree is None else self._keep_tree):

@@ -240,6 +240,7 @@ cdef class Reader:
     cdef State s
     cdef int observer
     cdef int total[N_CODES]
+    cdef list left_out         # armies that are not listed: they have no Babies
     cdef dict slot_of          # place by number, for living masked monsters whose head is hidden
 
     cdef int card(self, fields, str name, value, low: int, high: int, str what) except -1:
@@ -283,6 +284,10 @@ cdef class Reader:
         total = sum(places.values())
         if total == self.ctx.n_cards:
             return 0
+        if total < self.ctx.n_cards and self.left_out:
+            fields.require("armies", f"; it holds one army for each of {', '.join(TYPES)}")
+            fields.fail("armies", f"the {self.left_out[0]} army is missing: an army that is left out has no Babies, and "
+                                  f"{self.ctx.n_cards - total} of {self.ctx.n_cards} cards are not accounted for")
         hands = [f"players[{p}].hand_count" for p in range(self.ctx.players) if p != self.observer]
         left_out = [name for name in ("monsters", "discard") if total < self.ctx.n_cards and not places[name]]
         wanting = {name: " (empty or left out)" for name in left_out}
@@ -334,7 +339,6 @@ cdef class Reader:
         cdef State *s = &self.s
         cdef int t, known
         seen = set()
-        fields.require("armies", f"; it holds one army for each of {', '.join(TYPES)}")
         for i, item in enumerate(fields.items("armies")):
             army = Fields(item, f"armies[{i}]", ("type", "babies"))
             t = army.type("type")
@@ -354,9 +358,7 @@ cdef class Reader:
                     s.army[t][s.n_army[t]] = UNKNOWN
                 s.army_known[t][s.n_army[t]] = known
                 s.n_army[t] += 1
-        for t in range(N_TYPES):
-            if t not in seen:
-                fields.fail("armies", f"the {TYPES[t]} army is missing; one without Babies is listed too")
+        self.left_out = [TYPES[t] for t in range(N_TYPES) if t not in seen]
         return 0
 
     cdef int knowledge(self, fields, str what) except -1:

@@ -19,6 +19,7 @@ from scipy import stats
 
 import bvb_core
 from ai import arena, make_bot
+from ai.analysis import Analysis
 from ai.arena import DealResult, GameResult, Setup, StateFile
 from ai.elo import Sprt, elo_of_share, share_interval, share_of_elo, student_t
 
@@ -44,6 +45,26 @@ def figures(*arguments: str) -> str:
 def match(setup: Setup, deals: int, sprt: Sprt | None = None) -> list[DealResult]:
     with StateFile(None, setup, None) as state:
         return arena.run(setup, deals, arena.HereExecutor(), state=state, sprt=sprt)
+
+
+# ---------------------------------------------------------------- players
+
+
+def test_keeper_goes_on_from_its_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each turn after the first move; with a tree to itself it plays on as long as ismcts does."""
+    adopted: list[int] = []
+    report = Analysis.report
+
+    def counted(analysis: Analysis, multi_pv: int | None = None) -> Any:
+        adopted.append(analysis.adopted)
+        return report(analysis, multi_pv)
+
+    monkeypatch.setattr(Analysis, "report", counted)
+    (result,) = match(Setup(("keeper", "greedy"), 2, iterations=100), 1)
+    assert len(result.games) == 2
+    assert sum(visits > 0 for visits in adopted) > len(adopted) / 3
+    again = match(Setup(("keeper", "greedy"), 2, iterations=100), 1)
+    assert again == [result]
 
 
 # ---------------------------------------------------------------- statistics

@@ -17,6 +17,7 @@ from ai.ismcts import Observers, Search, memory_for
 from ai.params import SearchParams, parse_settings
 
 from ..games import a_state, states
+from ..toys import toy
 from ..toys.catalogue import game
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -120,6 +121,29 @@ def test_time(threads: int, observation: Any) -> None:
 def test_what_ends_first(observation: Any) -> None:
     assert answer_of("ismcts:time_ms=60000:iterations=50", observation)["stop_reason"] == "iterations"
     assert answer_of("ismcts:time_ms=1:iterations=1000000000", observation)["stop_reason"] == "time"
+
+
+def test_an_only_move_is_answered_at_once() -> None:
+    state = next(s for s in states(200, seed=2) if len(s.search_action_ids()) == 1)
+    only = state.observation(state.current_player)
+    for budget in ("iterations=100000000", "time_ms=3600000", "iterations=50000000:time_ms=60000:threads=2"):
+        answer = answer_of(f"ismcts:{budget}", only)
+        assert (answer["stop_reason"], answer["iterations"]) == ("decided", 1000)
+        assert answer["action"] in map(str, state.legal_actions())
+    assert answer_of("ismcts:iterations=900", only)["iterations"] == 900
+    assert answer_of("ismcts:iterations=2000:early_stop=0", only)["iterations"] == 2000
+    assert answer_of("vanilla:iterations=2000", only)["iterations"] == 2000
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_leader_that_cannot_be_overtaken_ends_a_search(threads: int) -> None:
+    """One arm of the bandit always wins: about half of the time is enough to be sure that it stays the most visited one."""
+    bandit = toy("bandit", [100, 5, 5]).new_state(0).observation(0)
+    spec = f"ismcts:time_ms=600:threads={threads}"
+    answer = answer_of(f"{spec}:early_stop=2", bandit)
+    assert answer["stop_reason"] == "decided"
+    assert answer["alternatives"][0]["action"] == "0"
+    assert answer_of(spec, bandit)["stop_reason"] == "time"
 
 
 @pytest.mark.parametrize("threads", [1, 2])

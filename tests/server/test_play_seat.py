@@ -469,7 +469,17 @@ def test_mistakes(service: Service, position: dict[str, Any]) -> None:
     with client.play_seat(position, iterations=1) as seat:
         state = a_state()
         seat.observe(state.observation(other["seat"]))
-        assert error_of(seat.move).reason == "WRONG_SEAT"
+        error = error_of(seat.move)
+        assert (error.reason, error.violations[0].field) == ("WRONG_SEAT", "observation.seat")
+    with client.play_seat(iterations=1) as seat:
+        seat.observe(state.observation(other["seat"]))
+        error = error_of(seat.move)
+        assert (error.reason, error.violations[0].field) == ("WRONG_SEAT", "move")
+    with client.play_seat(position, iterations=1) as seat:
+        seat.observe({**position, "turn_number": 0})
+        assert error_of(seat.move).violations[0].field == "observation.turn_number"
+    spectator = {key: value for key, value in state.observation(None).to_dict().items() if key != "seat"}
+    assert error_of(lambda: client.play_seat(spectator)).violations[0].field == "start.initial_view.seat"
 
 
 def raw(service: Service, *requests: bot_pb2.PlaySeatRequest) -> list[bot_pb2.PlaySeatResponse]:
