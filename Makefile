@@ -66,7 +66,7 @@ count: build  ## machine instructions an iteration and an action, by part; needs
 	$(BIN)/python -m tests.bench.count $(ARGS)
 
 performance: build  ## measure everything in docs/performance.md anew and write its tables and plots; needs valgrind
-	$(BIN)/python -m tests.bench.performance $(ARGS)
+	BVB_PORTABLE=1 $(BIN)/python -m tests.bench.performance $(ARGS)
 
 lint: build  ## style, types, wire schema
 	$(BIN)/ruff check .

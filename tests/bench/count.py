@@ -108,7 +108,7 @@ def profiled(kind: str, moment: str) -> tuple[list[Cost], dict[str, int]]:
                 f"--moment={moment}",
             ],
             cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
+            env={**os.environ, "PYTHONHASHSEED": "0", "BVB_PORTABLE": "1"},
             capture_output=True,
             text=True,
             check=False,
