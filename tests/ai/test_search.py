@@ -111,15 +111,16 @@ def test_leduc_pair_is_never_folded() -> None:
     assert answer.win_probability[0] > 0.7
 
 
+@pytest.mark.parametrize("observers", Observers)
 @pytest.mark.parametrize("players", range(2, 6))
-def test_forced_win_from_every_seat(players: int) -> None:
+def test_forced_win_from_every_seat(players: int, observers: Observers) -> None:
     for seat in range(players):
         state = toy("forced", players, seat).new_state(0)
         random_play = Counter(  # prefers the trap
             a for a in range(3) for seed in range(300) if after_playout(state, a, seed).returns()[seat] == 1
         )
         assert random_play.most_common(1)[0][0] == (seat + 1) % 3
-        answer = suggest(state, "ismcts:iterations=20000", seed=seat)
+        answer = suggest(state, f"ismcts:iterations=20000:observers={observers:d}", seed=seat)
         assert answer.action.id == seat % 3
         assert answer.win_probability[seat] > 0.9
         assert answer.alternatives[0].pv[0] == str(seat % 3)
@@ -233,13 +234,14 @@ def test_suggestions_are_legal_and_say_what_they_stand_for(name: str) -> None:
             assert a.pv[0] == str(a.action)
 
 
+@pytest.mark.parametrize("observers", Observers)
 @pytest.mark.parametrize("name", HIDING)
-def test_hidden_cards_change_nothing(name: str) -> None:
+def test_hidden_cards_change_nothing(name: str, observers: Observers) -> None:
     """A bot answers alike, visits and lines included, in all states that its seat cannot tell apart."""
     for state in [s for s in positions(name) if s.current_player >= 0][:10]:
         answers = []
         for guess in (state, *map(state.observation(state.current_player).determinize, range(3))):
-            answers.append(suggest(guess, "ismcts:iterations=40", seed=2).to_dict())
+            answers.append(suggest(guess, f"ismcts:iterations=40:observers={observers:d}", seed=2).to_dict())
             del answers[-1]["elapsed_ms"]
         assert all(answer == answers[0] for answer in answers)
 
