@@ -70,11 +70,11 @@ class Analysis:
         if iterations is not None:
             self._shares = [iterations // threads + (i < iterations % threads) for i in range(threads)]
         olds = [] if previous is None else previous._searches
-        most = memory_for(None, max(1, params.memory_mb // threads))
+        most = (params.memory_mb << 20) // threads
         self._searches: list[Search] = []
         for stream, share in enumerate(self._shares):
             old = olds[stream] if stream < len(olds) else None
-            memory = min(most, memory_for(share, params.memory_mb) + (old.tree_size[1] if old else 0))
+            memory = min(most, memory_for(share, most) + (old.tree_size[1] if old else 0))
             search = Search(
                 observation,
                 seed,
@@ -100,8 +100,8 @@ class Analysis:
 
     @property
     def size_bytes(self) -> int:
-        """Memory of the trees."""
-        return sum(search.tree_size[1] for search in self._searches)
+        """Memory of the searches."""
+        return sum(search.size_bytes for search in self._searches)
 
     @property
     def iterations(self) -> int:
@@ -142,6 +142,8 @@ class Analysis:
             for search, share in zip(self._searches, self._shares, strict=True)
             if share is None or search.iterations < share
         ]
+        if not todo:
+            return
         if len(todo) == 1:
             search, share = todo[0]
             search.run(share, time_ms, stop)
@@ -162,7 +164,14 @@ class Analysis:
         return first - second > self.iterations * (self._time_ms / self.elapsed_ms - 1)
 
     def report(self, multi_pv: int | None = None) -> Suggestion:
-        """What was found so far. `multi_pv` limits the alternatives (None: all). Needs an iteration at least."""
+        """What was found so far. `multi_pv` limits the alternatives (None: all).
+
+        Raises ValueError when nothing was searched yet, or `multi_pv` is less than 1.
+        """
+        if not self.iterations:
+            raise ValueError("nothing was searched yet")
+        if multi_pv is not None and multi_pv < 1:
+            raise ValueError(f"multi_pv must be at least 1, not {multi_pv}")
         seats = self.observation.game.num_players
         state = self.observation.any_state()
         moves: dict[int, _Sums] = {}

@@ -48,8 +48,6 @@ class IsmctsBot:
     def suggest(
         self, observation: Observation, *, multi_pv: int | None = None, stop: StopToken | None = None
     ) -> Suggestion:
-        if multi_pv is not None and multi_pv < 1:
-            raise ValueError(f"multi_pv must be at least 1, not {multi_pv}")
         analysis = self.analysis(observation)
         analysis.run(stop=stop)
         return analysis.report(multi_pv)

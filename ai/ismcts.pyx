@@ -172,6 +172,8 @@ cdef class Search:
             raise ValueError("nobody is to move")
         if not ONE_TREE <= observers <= EACH_SEAT:
             raise ValueError(f"observers must be {ONE_TREE:d} to {EACH_SEAT:d}, not {observers}")
+        if world is not None and world.game is not game:
+            raise ValueError("world: a state of another game")
         self.observation = observation
         self.world = world
         self.ops = &game.ops
@@ -239,6 +241,8 @@ cdef class Search:
         cdef Copying *queue
         cdef size_t known
         cdef int32_t others = 0 if keys else self.trees
+        if any(not isinstance(key, int) or not 0 <= key < 1 << 64 for key in keys):
+            raise ValueError("keys are numbers of 64 bits, from State.event_key")
         if self.iterations or self.adopted:
             raise ValueError("a search adopts before its first run, and once")
         if (
@@ -548,6 +552,12 @@ cdef class Search:
         return [first for first in result if first != NIL]
 
     @property
+    def size_bytes(self) -> int:
+        """All memory of the search, as far as it is in use."""
+        per_action = sizeof(uint64_t) + sizeof(int64_t) + 1 + 3 * self.ops.num_players * sizeof(double)
+        return self.tree_size[1] + self.ops.num_distinct_actions * per_action + self.ops.state_size + self.ops.belief_size
+
+    @property
     def tree_size(self) -> tuple[int, int]:
         """Number of edges, and of bytes that they and their outcomes take."""
         edges = self.tree.n_edges - 1 - self.trees
@@ -618,12 +628,12 @@ cdef class Search:
             self.look(at)
 
     cdef list words(self, const Line *line, int attempt):
-        """A line in notation, with its visits."""
+        """A line in notation as the observer would see it played, with its visits."""
         cdef State state = self.observation.determinize(attempt) if self.world is None else self.world.clone()
         cdef int32_t i
         result = []
         for i in range(line.length):
-            result.append((state.game.action_text(state, line.actions[i]), line.visits[i]))
+            result.append((state.game.seen_text(state, line.actions[i], self.observation.seat), line.visits[i]))
             self.ops.apply(self.ctx, state.data, line.actions[i])
         return result
 
@@ -633,7 +643,6 @@ def is_debug_build() -> bool:
     return BVB_DEBUG != 0
 
 
-def memory_for(iterations: int | None, memory_mb: int) -> int:
-    """Bytes for a tree of so many iterations, and not more than the limit in MiB."""
-    limit = memory_mb << 20
+def memory_for(iterations: int | None, limit: int) -> int:
+    """Bytes for a tree of so many iterations, and not more than the limit in bytes."""
     return limit if iterations is None else min(limit, iterations * bytes_per_iteration() + (MAX_SEATS + 1) * sizeof(Edge))

@@ -14,8 +14,8 @@ from bvb_core.game import Observation, State
 
 # Between looks at the clock and the stop token.
 CHUNK = 16
-# Of the tree of one world, in MiB; a full tree grows no more.
-MEMORY_MB = 64
+# Of the tree of one world, in bytes; a full tree grows no more.
+MEMORY = 64 << 20
 
 
 class PimcBot:
@@ -82,7 +82,7 @@ def _search(
             world.observation(world.current_player),
             seed,
             stream,
-            memory_for(share, MEMORY_MB),
+            memory_for(share, MEMORY),
             params.exploration,
             world=world,
         )
@@ -100,6 +100,9 @@ def _search(
         for move in search.root_moves():
             sums.setdefault(move.action_id, _Sums(len(move.returns))).add(move.visits, move.returns, move.scores)
         if reason == "stopped":
+            break
+        if params.time_ms is not None and (time.perf_counter() - start) * 1e3 >= params.time_ms:
+            reason = "time"  # worlds that are left are not searched
             break
     seat = world.current_player
     ranked = sorted(sums.items(), key=lambda item: (-item[1].visits, -item[1].returns[seat], item[0]))

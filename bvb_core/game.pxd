@@ -82,6 +82,7 @@ cdef class Game:
     cdef const void *ctx
     cdef int check_ops(self) except -1
     cpdef str action_text(self, State state, int32_t action)
+    cpdef str seen_text(self, State state, int32_t action, object observer)
     cpdef tuple belief_problem(self, Observation observation, int32_t code)
 
 

@@ -112,6 +112,10 @@ cdef class Game:
         """Notation of an action in a state."""
         return str(action)
 
+    cpdef str seen_text(self, State state, int32_t action, object observer):
+        """Notation of an action as an observer (a seat, None for a spectator) would see it played."""
+        return self.action_text(state, action)
+
     cpdef tuple belief_problem(self, Observation observation, int32_t code):
         """Why prepare_belief refused an observation: the arguments of an ObservationError."""
         return "observation", f"contradictory (code {code})"

@@ -135,7 +135,7 @@ def _determinize() -> dict[str, Any]:
 def new_search(view: bvb_core.Observation, iterations: int, seed: int) -> Search:
     """As the bot `ismcts` searches."""
     params = IsmctsParams(iterations=iterations)
-    memory = memory_for(iterations, params.memory_mb)
+    memory = memory_for(iterations, params.memory_mb << 20)
     return Search(view, seed, memory=memory, exploration=params.exploration, observers=params.observers)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ class BotService(bot_pb2_grpc.BotServiceServicer):
         self._engine = engine
         self._pool = pool
         self._talking: dict[str, Conversation] = {}
+        self._taking_up = asyncio.Lock()
 
     async def PlaySeat(
         self, request_iterator: AsyncIterator[bot_pb2.PlaySeatRequest], context: Context
@@ -40,9 +42,11 @@ class BotService(bot_pb2_grpc.BotServiceServicer):
         else:
             seat = await asyncio.to_thread(Seat, self._engine, first.start)
             token = self.seats.add(seat)
-        if token in self._talking:  # the old stream is broken, and only the client has noticed so far
-            await self._talking[token].give_way()
-        talk = self._talking[token] = Conversation(seat, self._engine, self._pool)
+        talk = Conversation(seat, self._engine, self._pool)
+        async with self._taking_up:
+            if token in self._talking:  # the old stream is broken, and only the client has noticed so far
+                await self._talking[token].give_way()
+            self._talking[token] = talk
         try:
             yield bot_pb2.PlaySeatResponse(
                 ready=bot_pb2.SeatReady(
@@ -76,6 +80,7 @@ class Conversation:
         self._thinker: asyncio.Task[None] | None = None
         self._ponderer: asyncio.Task[None] | None = None
         self._stop = ai.StopToken()
+        self._hurry = asyncio.Event()  # no move waits until people can follow
 
     async def run(self, requests: AsyncIterator[bot_pb2.PlaySeatRequest]) -> AsyncIterator[bot_pb2.PlaySeatResponse]:
         """The answers to all requests."""
@@ -91,6 +96,7 @@ class Conversation:
 
     async def close(self) -> None:
         """The server is shutting down."""
+        self._hurry.set()
         if self._thinker is not None:
             await asyncio.wait([self._thinker])
         self._outbox.fail(shutting_down())
@@ -115,7 +121,8 @@ class Conversation:
     async def _take(self, request: bot_pb2.PlaySeatRequest) -> None:
         kind = request.WhichOneof("message")
         if kind == "stop":
-            self._stop.stop()
+            self._pool.stop(self._stop)
+            self._hurry.set()
             return
         if self._thinker is not None and not self._thinker.done():
             raise ServiceError(
@@ -128,6 +135,7 @@ class Conversation:
             await asyncio.to_thread(self._seat.look, request.observation, "observation.")
         elif kind == "move":
             self._stop = ai.StopToken()
+            self._hurry.clear()
             self._thinker = asyncio.ensure_future(self._think(request.move))
         elif kind == "start":
             raise invalid("start", "must be the first message, and no other one", "STARTED_TWICE")
@@ -151,7 +159,8 @@ class Conversation:
                 think = partial(self._seat.think, request, search, report=report if self._seat.interval_ms else None)
                 move = await self._pool.run(think, search.threads, self._stop, patient=True)
                 self._seat.keep(move)
-            await asyncio.sleep(self._seat.min_think_s - (time.monotonic() - started))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), max(0, self._seat.min_think_s - (time.monotonic() - started)))
             self._outbox.put(bot_pb2.PlaySeatResponse(move=move))
         except BaseException as error:
             self._fail(error)

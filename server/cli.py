@@ -279,6 +279,13 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
     click.echo(state.observation(seat).to_json())
 
 
+def svg_name(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """The name of a file whose ending says what is written into it."""
+    if name is not None and not name.lower().endswith(".svg"):
+        raise click.BadParameter(f"{name} does not end in .svg, which is what is written")
+    return name
+
+
 @main.command(
     epilog=example(
         "bvb analyze game.jsonl --iterations 2000 --plot game.svg", "bvb analyze game.jsonl --seat 0 --time-ms 100"
@@ -300,7 +307,9 @@ def position(record: IO[str], game: int, after: int, seat: int | None, deck: bvb
 @click.option("--first", type=click.IntRange(0), default=0, help="First action to review, from 0.")
 @click.option("--count", type=click.IntRange(1), help="Number of actions to review; to the end when left out.")
 @click.option("--marks", type=click.IntRange(1), default=5, show_default=True, help="Number of moves to mark.")
-@click.option("--plot", "plot_file", type=click.Path(dir_okay=False), help="Write the win probabilities as SVG.")
+@click.option(
+    "--plot", "plot_file", type=click.Path(dir_okay=False), callback=svg_name, help="Write the win probabilities as SVG."
+)
 @server_option("Ask this server instead of searching here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the reviews as JSON.")
 @deck_option

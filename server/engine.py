@@ -19,7 +19,7 @@ from ai.params import IsmctsParams, SearchParams, is_ismcts, settings_of
 from bvb.v1 import engine_pb2
 from bvb_core.bears.follows import line_between
 from server import convert
-from server.errors import ServiceError, invalid
+from server.errors import ServiceError, below, invalid
 
 INT32_MAX = 2**31 - 1
 DEFAULT_BOT = "ismcts"
@@ -117,12 +117,14 @@ class Analysis:
 
 
 class KeptSearches:
-    """Searches that have ended, by names that cannot be guessed. Thread-safe; bounded by time, number and memory."""
+    """Searches that have ended, by names that cannot be guessed. Thread-safe; bounded by time, number and memory: those that
+    nobody has asked for longest are forgotten."""
 
     def __init__(self, limit: int = 256, limit_bytes: int = 512 * 2**20) -> None:
         self._limit, self._limit_bytes = limit, limit_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, tuple[ai.Analysis, Origin, float]] = OrderedDict()  # with the time, oldest first
+        # With the time of the last use, oldest first.
+        self._kept: OrderedDict[str, tuple[ai.Analysis, Origin, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -140,7 +142,11 @@ class KeptSearches:
         with self._lock:
             self._forget_old()
             kept = self._kept.get(token)
-        return None if kept is None else kept[:2]
+            if kept is None:
+                return None
+            self._kept[token] = (*kept[:2], time.monotonic())
+            self._kept.move_to_end(token)
+        return kept[:2]
 
     def discard(self, token: str) -> None:
         """Keep a search no longer."""
@@ -151,8 +157,8 @@ class KeptSearches:
         oldest_kept = time.monotonic() - KEPT_S
         size = sum(analysis.size_bytes for analysis, _, _ in self._kept.values())
         while self._kept:
-            token, (analysis, _, ended) = next(iter(self._kept.items()))
-            if ended >= oldest_kept and len(self._kept) <= self._limit and size <= self._limit_bytes:
+            token, (analysis, _, used) = next(iter(self._kept.items()))
+            if used >= oldest_kept and len(self._kept) <= self._limit and size <= self._limit_bytes:
                 return
             size -= analysis.size_bytes
             del self._kept[token]
@@ -244,9 +250,9 @@ class Engine:
             raise invalid("query_id", f"is longer than {MAX_QUERY_ID} characters", "OUT_OF_RANGE")
         if not request.HasField("search"):
             raise invalid("search", "is missing", "NO_OBSERVATION")
-        return Analysis(
-            self.check(request.search), request.interval_ms or DEFAULT_INTERVAL_MS, request.query_id
-        )
+        with below("search."):
+            search = self.check(request.search)
+        return Analysis(search, request.interval_ms or DEFAULT_INTERVAL_MS, request.query_id)
 
     def search(
         self,

@@ -68,7 +68,10 @@ class EngineService(engine_pb2_grpc.EngineServiceServicer):
     async def StopAnalysis(
         self, request: engine_pb2.StopAnalysisRequest, context: Context
     ) -> engine_pb2.StopAnalysisResponse:
-        return engine_pb2.StopAnalysisResponse(stopped=self.queries.stop(caller_of(context), request.query_id))
+        token = self.queries.token_of(caller_of(context), request.query_id)
+        if token is not None:
+            self._pool.stop(token)
+        return engine_pb2.StopAnalysisResponse(stopped=token is not None)
 
     async def ListLegalMoves(
         self, request: engine_pb2.ListLegalMovesRequest, context: Context

@@ -1,15 +1,17 @@
 """Errors that a caller of the service is meant to see."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
+from google.rpc.error_details_pb2 import BadRequest
 from grpc_status import rpc_status
 
 DOMAIN = "bvb"
-# Longest description of a problem: errors travel in headers, and a request may quote itself in them.
+# Bytes of the longest description of a problem: errors travel in headers, and a request may quote itself in them.
 MAX_PROBLEM = 500
 
 
@@ -26,6 +28,7 @@ class ServiceError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
+        self.reason = reason
         self.message = message
         info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=metadata or {})
         self.details: tuple[Message, ...] = (*details, info)
@@ -44,17 +47,31 @@ class ServiceError(Exception):
 
 def invalid(field: str, problem: str, reason: str, others: tuple[str, ...] = ()) -> ServiceError:
     """The error for a request whose `field` has a `problem`, which may as well lie in `others`."""
-    problem = problem[:MAX_PROBLEM]
+    problem = problem.encode()[:MAX_PROBLEM].decode(errors="ignore")
     violations = [
-        error_details_pb2.BadRequest.FieldViolation(field=name, description=problem) for name in (field, *others)
+        BadRequest.FieldViolation(field=name, description=problem) for name in (field, *others)
     ]
     return ServiceError(
         grpc.StatusCode.INVALID_ARGUMENT,
         f"{field}: {problem}",
         reason,
         {"field": field},
-        (error_details_pb2.BadRequest(field_violations=violations),),
+        (BadRequest(field_violations=violations),),
     )
+
+
+@contextmanager
+def below(path: str) -> Iterator[None]:
+    """Errors that are raised inside of this name their fields below `path`, which ends with a dot."""
+    try:
+        yield
+    except ServiceError as error:
+        fields = [v.field for detail in error.details if isinstance(detail, BadRequest) for v in detail.field_violations]
+        if not fields:
+            raise
+        field, *others = (path + name for name in fields)
+        problem = error.message.partition(": ")[2]
+        raise invalid(field, problem, error.reason, tuple(others)) from None
 
 
 def malformed() -> ServiceError:

@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class Turn(NamedTuple):
-    """A search that waits for its threads. `granted` is done when it has them."""
+    """A search that waits for its threads. `granted` is their number when it has them, 0 when it was stopped while it waited."""
 
     threads: int
     token: StopToken
-    granted: asyncio.Future[None]
+    granted: asyncio.Future[int]
 
 
 class SearchPool:
@@ -32,7 +32,8 @@ class SearchPool:
     def __init__(self, workers: int, queue: int) -> None:
         self.workers = workers
         self._queue = queue
-        self._executor = ThreadPoolExecutor(workers, thread_name_prefix="search")
+        # One more for those that were stopped in the queue.
+        self._executor = ThreadPoolExecutor(workers + 1, thread_name_prefix="search")
         self._free = workers
         self._waiting: deque[Turn] = deque()
         self._borrowers: deque[Turn] = deque()
@@ -69,8 +70,7 @@ class SearchPool:
         Raises a ServiceError when the pool is closed, or the queue is full unless `patient`.
         """
         token = token or StopToken()
-        threads = min(threads, self.workers)
-        await self._admit(threads, token, patient)
+        threads = await self._admit(min(threads, self.workers), token, patient)
         started = time.monotonic()
 
         def finish() -> None:
@@ -81,6 +81,16 @@ class SearchPool:
             return await asyncio.wrap_future(self._start(search, token, finish))
         finally:
             token.stop()
+
+    def stop(self, token: StopToken) -> None:
+        """Stop the search with a token. If it waits, it waits no longer: it has its first iteration to do and no more."""
+        token.stop()
+        for turn in self._waiting:
+            if turn.token is token and not turn.granted.done():
+                self._waiting.remove(turn)
+                turn.granted.set_result(0)
+                self._grant()
+                return
 
     async def lend(self, work: Callable[[StopToken], T], threads: int = 1) -> T:
         """The result of `work` on threads that no search needs, waited for. Its token is stopped when one needs them, and when
@@ -130,33 +140,34 @@ class SearchPool:
         future.add_done_callback(lambda _: loop.call_soon_threadsafe(ended))
         return future
 
-    async def _admit(self, threads: int, token: StopToken, patient: bool) -> None:
+    async def _admit(self, threads: int, token: StopToken, patient: bool) -> int:
+        """The number of threads that were granted; see Turn."""
         if self._closed:
             raise shutting_down()
         if not self._waiting and self._free >= threads:
             self._free -= threads
-            return
+            return threads
         soon = self._free + self.lent - sum(turn.threads for turn in self._waiting)
         if len(self._waiting) >= self._queue and threads > soon and not patient:
             raise overloaded(self._mean_s * (1 + len(self._waiting) / self.workers))
         for borrower in self._lent:
             borrower.stop()
-        await self._wait(self._waiting, threads, token)
+        return await self._wait(self._waiting, threads, token)
 
-    async def _wait(self, line: deque[Turn], threads: int, token: StopToken) -> None:
-        """Stand in line until the threads are granted."""
+    async def _wait(self, line: deque[Turn], threads: int, token: StopToken) -> int:
+        """Stand in line until threads are granted; their number."""
         turn = Turn(threads, token, asyncio.get_running_loop().create_future())
         line.append(turn)
         self._grant()
         try:
-            await turn.granted
+            return await turn.granted
         except asyncio.CancelledError:
             if turn in line:
                 line.remove(turn)
                 self._grant()
             elif not turn.granted.cancelled() and not turn.granted.exception():  # granted in the same moment
                 self._lent.pop(token, None)
-                self._release(threads)
+                self._release(turn.granted.result())
             raise
 
     def _release(self, threads: int) -> None:
@@ -177,4 +188,4 @@ class SearchPool:
 
     def _give(self, turn: Turn) -> None:
         self._free -= turn.threads
-        turn.granted.set_result(None)
+        turn.granted.set_result(turn.threads)

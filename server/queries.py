@@ -40,9 +40,6 @@ class Queries:
         finally:
             del self._tokens[key]
 
-    def stop(self, caller: str, query_id: str) -> bool:
-        """Whether there was an analysis of this name to stop."""
-        token = self._tokens.get((caller, query_id)) or self._tokens.get(("", query_id))
-        if token is not None:
-            token.stop()
-        return token is not None
+    def token_of(self, caller: str, query_id: str) -> StopToken | None:
+        """What stops an analysis of the caller; None when there is none of this name."""
+        return self._tokens.get((caller, query_id)) or self._tokens.get(("", query_id))

@@ -16,7 +16,7 @@ from ai.params import IsmctsParams, is_ismcts
 from bvb.v1 import bot_pb2, engine_pb2, observation_pb2
 from server import convert
 from server.engine import DEFAULT_BOT, INTERVAL, Engine, KeptSearches, Origin, Search, require_turn, settings_words, takeover
-from server.errors import ServiceError, invalid
+from server.errors import ServiceError, below, invalid
 
 LONGEST_MS = 60_000
 KEPT_S = 600.0
@@ -86,7 +86,8 @@ class Seat:
             multi_pv=start.multi_pv,
             budget=start.budget if start.HasField("budget") else None,
         )
-        engine.check_bot(self._template)
+        with below("start."):
+            engine.check_bot(self._template)
         self._keep_tree = start.keep_tree if start.HasField("keep_tree") else start.ponder or None
         self.ponders = start.ponder
         self.threads = start.threads or 1
@@ -121,6 +122,7 @@ class Seat:
         self._tracker = bvb_core.Tracker(observation.rules, observation.seat, observation)
         self._tree.lose_track()
         self._pondering = None
+        self._answer = None
 
     def hear(self, events: bot_pb2.SeatEvents) -> None:
         """Take lines; those before a wrong one stay. Raises a ServiceError naming the line that cannot have happened."""
@@ -135,6 +137,7 @@ class Seat:
                     "events.first", f"lines are missing: {known} are known, these begin at {first}", "MISSING_EVENTS"
                 )
             for i, line in enumerate(events.lines[known - first :], known - first):
+                self._answer = None  # which was for the position before
                 try:
                     convert.push_line(self._tracker, line, self._tree.keys)
                 except bvb_core.EventError as error:
@@ -163,7 +166,8 @@ class Seat:
         if asked.budget.clock.remaining_ms > 0:
             asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
         require_turn(observation, later="move")
-        search = self._engine.check_search(observation, asked)
+        with below("move." if request.HasField("budget") else "start."):
+            search = self._engine.check_search(observation, asked)
         timed = bool(asked.budget.time_ms) or asked.budget.HasField("clock")
         if not is_ismcts(BOTS[search.bot].params) or not (timed if self._keep_tree is None else self._keep_tree):
             return search

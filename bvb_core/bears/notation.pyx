@@ -67,6 +67,19 @@ cdef str text_of(list names, const Ctx *ctx, const State *s, int32_t action):
     return render(names, ctx, act, number, other)
 
 
+cdef inline str masked_play(int number):
+    """A masked play as others see it."""
+    return "mask ?" + (f" m{number}" if number else "")
+
+
+cdef str seen_text_of(list names, const Ctx *ctx, const State *s, int32_t action, int observer):
+    """Notation of a legal action in the state before it, as an observer (a seat or PUBLIC) will see it."""
+    cdef Act act = ctx.acts[action]
+    if act.verb == V_MASK and s.current != observer:
+        return masked_play(0 if act.b == NEW else s.monsters[act.b].number)
+    return text_of(names, ctx, s, action)
+
+
 cdef list event_lines(list names, const Ctx *ctx, const State *s, int observer):
     """What the last action showed an observer (a seat or PUBLIC), read from the state after it."""
     cdef const Shown *shown = &s.shown
@@ -80,7 +93,7 @@ cdef list event_lines(list names, const Ctx *ctx, const State *s, int observer):
     number = 0 if act.b == NEW else shown.monster[0]
     line = render(names, ctx, act, number, shown.monster[1])
     if act.verb == V_MASK and not own:
-        line = "mask ?" + (f" m{number}" if number else "")
+        line = masked_play(number)
     elif act.verb == V_DRAW:
         if own or kind == WILD_PROVOKE:
             line += f" = {names[kind]}"

@@ -19,7 +19,7 @@ from bvb_core.bears.cards cimport (
 from bvb_core.bears.cards import HAND_CODES, card_codes
 from bvb_core.bears.deck import PRACTICE_ROLES, TYPES, Deck, DeckError, load_deck
 from bvb_core.bears.moves cimport act_id, legal_actions, random_act, representative, search_actions
-from bvb_core.bears.notation cimport event_lines, text_of
+from bvb_core.bears.notation cimport event_lines, seen_text_of, text_of
 from bvb_core.bears.notation import action_fields, head_name
 from bvb_core.bears.observe cimport observe
 from bvb_core.bears.position cimport view_from_dict, view_to_dict
@@ -328,6 +328,10 @@ cdef class Game(BaseGame):
 
     cpdef str action_text(self, BaseState state, int32_t action):
         return text_of(self.names, &self.context, <const StateStruct *>state.data, action)
+
+    cpdef str seen_text(self, BaseState state, int32_t action, object observer):
+        return seen_text_of(
+            self.names, &self.context, <const StateStruct *>state.data, action, PUBLIC if observer is None else observer)
 
     cpdef tuple belief_problem(self, BaseObservation observation, int32_t code):
         cdef const Belief *belief = <const Belief *>observation.belief

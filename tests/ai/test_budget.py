@@ -13,6 +13,7 @@ import pytest
 
 import bvb_core
 from ai import StopToken, make_bot
+from ai.analysis import Analysis
 from ai.ismcts import Observers, Search, memory_for
 from ai.params import SearchParams, parse_settings
 
@@ -197,11 +198,19 @@ def test_a_full_tree_is_not_biased(observation: Any, observers: Observers) -> No
         assert move.mean == pytest.approx(sum(wins) / 3000, abs=8 * error)
 
 
+@pytest.mark.parametrize("threads", [1, 4, 64])
+def test_threads_share_the_memory(threads: int, observation: Any) -> None:
+    analysis = Analysis(observation, SearchParams(iterations=60_000, threads=threads, memory_mb=1), 1)
+    analysis.run()
+    assert analysis.report().iterations == 60_000
+    assert sum(search.tree_size[1] for search in analysis._searches) <= 2**20
+
+
 def test_memory_limits_the_tree(observation: Any) -> None:
     """One MiB is some ten thousand iterations; there is no limit to those that follow."""
-    assert memory_for(None, 1) == 2**20
-    assert memory_for(10**9, 2) == 2**21
-    assert 3_000 < memory_for(100, 64) < 10_000
+    assert memory_for(None, 2**20) == 2**20
+    assert memory_for(10**9, 2**21) == 2**21
+    assert 3_000 < memory_for(100, 2**26) < 10_000
     state = game("reshuffle").new_state(0)
     state.apply(6)
     answer = answer_of("ismcts:iterations=200000:memory_mb=1", state.observation(0))

@@ -340,6 +340,13 @@ def test_pimc_is_stateless_and_adds_its_worlds_up() -> None:
         make_bot("pimc").suggest(seen, multi_pv=0)
 
 
+def test_pimc_leaves_out_worlds_that_there_is_no_time_for() -> None:
+    seen = a_state().observation(a_state().current_player)
+    answer = make_bot("pimc:time_ms=40:worlds=10000").suggest(seen)
+    assert 40 <= answer.elapsed_ms < 500
+    assert (answer.stop_reason, answer.iterations > 0) == ("time", True)
+
+
 def test_pimc_keeps_to_its_time_and_can_be_stopped() -> None:
     seen = a_state().observation(a_state().current_player)
     timed = make_bot("pimc:time_ms=60").suggest(seen)

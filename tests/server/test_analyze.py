@@ -116,6 +116,26 @@ def test_stop(service: Service, position: dict[str, Any]) -> None:
         assert not analysis.stop()
 
 
+def test_stopped_while_it_waits(service: Service, position: dict[str, Any]) -> None:
+    """A search in the queue gives its final result at once, though all workers are busy, and takes no thread from them."""
+    client, pool = service.client, service.app.pool
+    with client.analyze(position, time_ms=50_000) as one, client.analyze(position, time_ms=50_000) as other:
+        next(one), next(other)
+        for _ in range(3):
+            with client.analyze(position, time_ms=50_000) as waiting:
+                wait_until(lambda: pool.waiting == 1)
+                started = time.monotonic()
+                assert waiting.stop()
+                (last,) = waiting
+                assert time.monotonic() - started < 2
+                assert (last.final, last.result.stop_reason) == (True, engine_pb2.STOP_REASON_STOPPED)
+                assert last.result.iterations == 1
+            assert (pool.running, pool.waiting) == (2, 0)
+        one.stop(), other.stop()
+    wait_until(lambda: pool.running == 0)
+    assert client.suggest_move(position, iterations=10, threads=2).iterations == 10
+
+
 def test_stop_is_scoped_to_the_caller(service: Service, position: dict[str, Any]) -> None:
     request = request_of(position, query_id="mine", search={"budget": {"time_ms": 50_000}})
     others = []
@@ -328,7 +348,7 @@ def test_a_setting_stands_once(service: Service, position: dict[str, Any]) -> No
     twice = [{"name": "exploration", "double_value": 1.0}] * 2
     with pytest.raises(grpc.RpcError) as caught:
         list(service.stub.Analyze(request_of(position, search={"settings": twice})))
-    assert bvb.Error.from_call(caught.value).violations[0].field == "settings[1].name"
+    assert bvb.Error.from_call(caught.value).violations[0].field == "search.settings[1].name"
 
 
 def test_bots_are_listed_with_their_settings(service: Service) -> None:
@@ -367,7 +387,8 @@ def test_an_analysis_of_nothing(service: Service) -> None:
 
 def test_a_clock_lasts_for_the_game(service: Service, position: dict[str, Any]) -> None:
     answer = service.client.suggest_move(position, clock_ms=3000)
-    assert answer.stop_reason == engine_pb2.STOP_REASON_TIME
+    # Only a clock ends early: what is left of it is worth more than a move that is sure already.
+    assert answer.stop_reason in (engine_pb2.STOP_REASON_TIME, engine_pb2.STOP_REASON_DECIDED)
     assert answer.elapsed_ms < 1500
     assert not answer.warnings
     assert service.client.suggest_move(position, clock_ms=60_000, iterations=5).iterations == 5

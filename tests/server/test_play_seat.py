@@ -452,12 +452,12 @@ def test_mistakes(service: Service, position: dict[str, Any]) -> None:
     client = service.client
     other = {**position, "seat": (position["seat"] + 1) % 3}
     for start, field in (
-        ({"bot": "nobody"}, "bot"),
+        ({"bot": "nobody"}, "start.bot"),
         ({"min_think_ms": -1}, "start.min_think_ms"),
         ({"move_overhead_ms": 60_001}, "start.move_overhead_ms"),
         ({"thinking_interval_ms": 1}, "start.thinking_interval_ms"),
-        ({"settings": {"nothing": 1}}, "settings[0].name"),
-        ({"threads": 99}, "threads"),
+        ({"settings": {"nothing": 1}}, "start.settings[0].name"),
+        ({"threads": 99}, "start.threads"),
         ({"initial_view": {**position, "turn_number": 0}}, "start.initial_view.turn_number"),
     ):
         assert error_of(lambda start=start: client.play_seat(**start)).violations[0].field == field
@@ -480,6 +480,47 @@ def test_mistakes(service: Service, position: dict[str, Any]) -> None:
         assert error_of(seat.move).violations[0].field == "observation.turn_number"
     spectator = {key: value for key, value in state.observation(None).to_dict().items() if key != "seat"}
     assert error_of(lambda: client.play_seat(spectator)).violations[0].field == "start.initial_view.seat"
+
+
+def test_an_answer_belongs_to_its_position(service: Service) -> None:
+    """Asked for by the same name after more was shown, a move is a new one."""
+    state = bvb_core.new_game(players=2, seed=3, first_player=0)
+    with service.client.play_seat(state.observation(0), iterations=20) as seat:
+        first = seat.move(request_id="m")
+        assert seat.move(request_id="m").result == first.result
+        state.apply(first.action.notation)
+        seat.events(state.events(0))
+        second = seat.move(request_id="m")
+        assert second.action.notation in map(str, state.legal_actions())
+        assert second.result != first.result
+        state.apply(second.action.notation)
+        while state.current_player != 0:
+            state.apply(state.legal_actions()[0])
+        seat.observe(state.observation(0))
+        assert seat.move(request_id="m").action.notation in map(str, state.legal_actions())
+
+
+def test_stop_ends_the_wait_for_people_too(service: Service, position: dict[str, Any]) -> None:
+    with service.client.play_seat(position, iterations=5, min_think_ms=50_000) as seat:
+        threading.Timer(0.3, seat.stop).start()
+        started = time.monotonic()
+        assert seat.move().result.iterations == 5
+        assert 0.3 <= time.monotonic() - started < 5
+
+
+def test_one_of_many_take_ups_stays(service: Service, position: dict[str, Any]) -> None:
+    for _ in range(5):
+        token = service.client.play_seat(position, iterations=5).token
+        seats = [service.client.resume_seat(token) for _ in range(4)]
+        asked = []
+        for seat in seats:
+            try:
+                asked.append(str(seat.move().result.iterations))
+            except bvb.Error as error:
+                asked.append(error.reason)
+        assert sorted(asked) == ["5", "TAKEN_UP", "TAKEN_UP", "TAKEN_UP"]
+        for seat in seats:
+            seat.close()
 
 
 def raw(service: Service, *requests: bot_pb2.PlaySeatRequest) -> list[bot_pb2.PlaySeatResponse]:

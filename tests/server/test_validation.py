@@ -64,6 +64,15 @@ def other(position: Position) -> int:
     return (position["seat"] + 1) % 3
 
 
+def test_long_input_of_any_alphabet_is_an_invalid_argument(service: Service, position: dict[str, Any]) -> None:
+    """What is wrong with it fits into the headers that errors travel in."""
+    for letter in ("x", "\u00e9", "\u4e16", "\U0001f600"):
+        for _ in range(10):
+            with pytest.raises(bvb.Error) as caught:
+                service.client.suggest_move(position, iterations=1, avoid_moves=[letter * 3000])
+            assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL_MOVE")
+
+
 @pytest.mark.parametrize("name", ["armies", "pile_counts", "players", "turn_number", "rules"])
 def test_a_missing_field(service: Service, position: Position, name: str) -> None:
     del position[name]
