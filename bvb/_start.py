@@ -43,7 +43,6 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started this
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what gRPC logs of failures, our messages say
     from server.cli import main as run
 
     try:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -91,10 +92,15 @@ class App:
         host, port = self._config.host, self._config.port
         shown = f"[{host}]" if ":" in host else host
         try:
+            # gRPC would not say why, and write lines of its own to stderr.
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
             port = self._server.add_insecure_port(f"{shown}:{port}")
-        except RuntimeError:
+        except (OSError, RuntimeError) as error:
             await self._server.stop(None)
-            raise OSError(f"cannot listen on {shown}:{port}: is it taken by another server?") from None
+            why = error.strerror if isinstance(error, OSError) else "is it taken by another server?"
+            raise OSError(f"cannot listen on {shown}:{port}: {why}") from None
         await self._server.start()
         for service in SERVICES:
             await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
