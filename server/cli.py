@@ -241,17 +241,19 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
     """Check the records in FILES: every action, its legal list where given, and the result."""
     failed = False
     for file in files:
-        games = actions = 0
+        games = actions = wrong = 0
         for number, game in enumerate(read_records(file)):
             try:
                 state = bvb_core.State.from_record(game, deck=deck)
             except bvb_core.RecordError as error:
-                failed = True
+                wrong += 1
                 click.echo(f"{file.name}: game {number}: {error}", err=True)
             else:
                 games += 1
                 actions += len(state.to_record()["actions"])
-        click.echo(f"{file.name}: {plural(games, 'game')} with {plural(actions, 'action')} correct")
+        if games or not wrong:
+            click.echo(f"{file.name}: {plural(games, 'game')} with {plural(actions, 'action')} correct")
+        failed |= wrong > 0
     if failed:
         sys.exit(1)
 

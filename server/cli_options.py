@@ -17,6 +17,8 @@ from ai.bots import BOTS
 PROGRESS_INTERVAL_S = 1.0
 # How long a server may take to say that it is there.
 CONNECT_S = 5.0
+# Where a click context keeps the path of its --deck.
+DECK_PATH = "bvb.deck_path"
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -47,9 +49,12 @@ class DeckFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
         try:
-            return bvb_core.load_deck(str(path))
+            deck = bvb_core.load_deck(str(path))
         except bvb_core.DeckError as error:
             raise click.ClickException(str(error)) from None
+        if ctx is not None:
+            ctx.meta[DECK_PATH] = str(path)
+        return deck
 
 
 def check_address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -13,7 +13,7 @@ import click
 import ai.params
 import bvb
 import bvb_core
-from server.cli_options import bots_help, check_server, example, server_option, variant_options
+from server.cli_options import DECK_PATH, bots_help, check_server, example, server_option, variant_options
 
 if TYPE_CHECKING:
     from server.play import Adviser
@@ -123,6 +123,8 @@ def play(
         advisers[-1],
         save or load or Path(time.strftime("bvb-%Y%m%d-%H%M%S.json")),
         game.make_console(),
+        context.meta.get(DECK_PATH),
+        server,
     )
     if load is not None:
         session.own_files.add(load)

@@ -116,14 +116,19 @@ class Session:
         hint: Adviser,
         save_to: Path,
         console: Console,
+        deck_path: str | None = None,
+        server: str | None = None,
     ) -> None:
-        """`record` is a game to go on with; seats without an adviser are people."""
+        """`record` is a game to go on with; seats without an adviser are people. `deck_path` and `server` are what the
+        commands that go on from the saved game need."""
         self.deck = deck
         self.seats = seats
         self.specs = ",".join(specs)
         self.labels = [spec.split(":")[0] for spec in specs]
         self.hint = hint
         self.save_to = save_to
+        self.with_deck = ["--deck", deck_path] if deck_path else []
+        self.with_server = ["--server", server] if server else []
         # Files that may be written over: the one that the game was loaded from, and those it was saved in.
         self.own_files: set[Path] = set()
         self.console = console
@@ -239,12 +244,12 @@ class Session:
             self.save(self.save_to)
         if not self.saved:
             return
-        file = shlex.quote(str(self.save_to))
         self.console.print(f"The game is saved in {self.save_to}", soft_wrap=True)
         if self.state.is_terminal:
-            self.console.print(f"  check it:  bvb replay {file}", soft_wrap=True)
+            purpose, words = "check it: ", ["replay", str(self.save_to)]
         else:
-            self.console.print(f"  go on:     bvb play --load {file} --seats {self.specs}", soft_wrap=True)
+            purpose, words = "go on:    ", ["play", "--load", str(self.save_to), "--seats", self.specs, *self.with_server]
+        self.console.print(f"  {purpose} {shlex.join(['bvb', *words, *self.with_deck])}", soft_wrap=True)
 
     def read(self, prompt: str) -> str:
         line = input(prompt)

@@ -128,12 +128,17 @@ cdef dict view_to_dict(const Ctx *ctx, list names, dict rules, object seat, cons
 MAX_NUMBER = 50_000
 
 
+# Characters of a value in an error text: the id of a deck with its quotes fits.
+BRIEF = 80
+
+
 def brief(value) -> str:
-    """A value from outside in an error text: cut short, and safe for what cannot be written out."""
+    """A value from outside in an error text: cut short, which dots show, and safe for what cannot be written out."""
     try:
-        return f"{value!r:.60}"
+        text = repr(value)
     except (RecursionError, ValueError):
         return f"a huge {type(value).__name__}"
+    return text if len(text) <= BRIEF else f"{text[:BRIEF - 4]}...{text[-1]}"
 
 
 class Fields:

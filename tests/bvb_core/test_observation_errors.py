@@ -128,6 +128,15 @@ def test_a_record_is_no_observation_and_the_other_way_round() -> None:
     assert caught.value.field == ""
 
 
+def test_values_in_errors_are_cut_short_but_the_ids_of_decks_are_not() -> None:
+    position = a_position()
+    position["rules"]["deck"] = "sha256:" + "0" * 64
+    assert f"is '{position['rules']['deck']}', but the deck given is 'standard'" in refused(position).problem
+    position["rules"]["deck"] = "x" * 1000
+    assert "xxx...', but the deck given is 'standard'" in refused(position).problem
+    assert len(refused(position).problem) < 150
+
+
 @pytest.mark.parametrize(
     ("path", "spoil"),
     [

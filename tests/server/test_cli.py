@@ -262,6 +262,8 @@ def test_replay_names_the_first_wrong_action(records: Path) -> None:
     assert "game 1" in done.stderr
     assert "draw 7" in done.stderr
     assert "2 games" in done.stdout
+    alone = bvb("replay", "-", stdin=json.dumps(games[1]))
+    assert (alone.returncode, alone.stdout) == (1, "")
 
 
 def test_replay_checks_the_result(records: Path) -> None:

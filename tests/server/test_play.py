@@ -8,6 +8,7 @@ import pty
 import random
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -148,7 +149,7 @@ def shown(folder: Path, lines: str, *arguments: str) -> str:
     done = script(folder, lines, *arguments)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
-    assert longest(done.stdout) <= WIDTH
+    assert longest(re.sub(r"^  (go on|check it):.*", "", done.stdout, flags=re.MULTILINE)) <= WIDTH
     return done.stdout
 
 
@@ -431,6 +432,7 @@ def test_server(tmp_path: Path, service: Service) -> None:
     )
     assert "Best: " in text
     assert set(movers(saved(tmp_path / "game.json"))) == {0, 1}
+    assert "you draw" in shown(tmp_path, "draw 1\n", *command(text, "go on:"))
 
 
 def test_server_that_is_not_there(tmp_path: Path) -> None:
@@ -491,9 +493,19 @@ def test_another_deck(tmp_path: Path) -> None:
     )
     text = shown(tmp_path, "draw 1\n?\n", "--deck", "small.toml", "--save", "game.json", "--hint-ms", "20")
     assert "Best: " in text
-    again = shown(tmp_path, "", "--deck", "small.toml", "--load", "game.json")
+    again = shown(tmp_path, "", *command(text, "go on:"))
     assert "seat 0> " in again
     assert "deck" in script(tmp_path, "", "--load", "game.json").stderr
+    text = shown(tmp_path, "", "--deck", "small.toml", "--practice", "--seats", "random,random", "--save", "over.json")
+    with chdir(tmp_path):
+        done = CliRunner().invoke(main, ["replay", *command(text, "check it:")])
+    assert done.stdout.startswith("over.json: 1 game with ")
+
+
+def command(text: str, purpose: str) -> list[str]:
+    """The arguments of the command that `bvb play` gives for a purpose."""
+    (found,) = re.findall(rf"^  {purpose} +bvb \w+ (.*)$", text, re.MULTILINE)
+    return shlex.split(found)
 
 
 # The table and the story, without a terminal.
