@@ -38,7 +38,9 @@ $(DEBUG): $(VENV) $(NATIVE)
 
 build: $(RELEASE)  ## build everything into .venv
 
-demo: build  ## start the service, ask it for the best move in a real position
+demo:  ## start the service, ask it for the best move in a real position
+	@$(MAKE) --question --no-print-directory build || echo "building, about two minutes the first time" >&2
+	@PIP_QUIET=1 $(MAKE) --silent --no-print-directory build
 	@$(BIN)/python examples/demo.py
 
 test: build lint  ## the test suite of CI

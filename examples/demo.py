@@ -18,14 +18,14 @@ PARTS = ("left_arm", "right_arm", "legs", "left_tool", "right_tool", "hat")
 
 
 def moments() -> Iterator[bvb_core.Observation]:
-    """What the seat to move knows, decision by decision, in games between three quick bots."""
-    bots = [ai.make_bot("ismcts:iterations=100", seed=seat) for seat in range(PLAYERS)]
+    """What the seat to move knows, decision by decision, in games of a bot that follows a script against itself."""
+    bot = ai.make_bot("greedy")
     for seed in count(1):
         state = bvb_core.new_game(players=PLAYERS, seed=seed)
         while not state.is_terminal:
             observation = state.observation(state.current_player)
             yield observation
-            state.apply(bots[state.current_player].suggest(observation).action)
+            state.apply(bot.suggest(observation).action)
 
 
 def busy(view: dict[str, Any]) -> bool:

@@ -315,8 +315,15 @@ def test_plain_stubs_play(service: Service, stubs: dict[str, str]) -> None:
     assert alone.to_record() == state.to_record()
 
 
-def test_demo() -> None:
+def test_demo_prints_what_the_readme_shows() -> None:
     done = run([sys.executable, str(EXAMPLES / "demo.py")], dict(os.environ))
     assert done.returncode == 0, done.stderr
-    for words in ("is to move", "Best move: ", "Chance to win", "simulated games"):
-        assert words in done.stdout
+    (block,) = re.findall(r"\$ make demo\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    position, shown, rest = block.split("  ...\n")
+    assert (done.stdout.startswith(position), rest) == (True, "")
+    answer = done.stdout.split("for the best move (1 second) ...\n\n")[1]
+    best = re.findall(r"^  (.+?)  +[\d.]+%  +\d+ visits$", answer, re.MULTILINE)
+    assert len(best) == 5
+    assert answer.startswith(f"Best move: {best[0]}\n")
+    shape = [re.sub(r"(?<=move: ).+|[\d.]+", "", text).split() for text in (answer, shown)]
+    assert shape[0][: len(shape[1])] == shape[1]
