@@ -208,7 +208,7 @@ def _elapsed_ms(bot: Any, view: bvb_core.Observation) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on besides the program. `load` is the number of busy processes before measuring."""
+    """What the figures depend on besides the program. `load` is the load average of the minute before."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -257,7 +257,7 @@ def origin(figures: dict[str, Any]) -> str:
     """The machine and the build in words."""
     machine, build = figures["machine"], figures["build"]
     return (
-        f"{machine['cpu']}, {machine['cores']} cores ({machine['load']:.1f} busy), {machine['system']}, "
+        f"{machine['cpu']}, {machine['cores']} cores (load average {machine['load']:.1f}), {machine['system']}, "
         f"Python {machine['python']}\n"
         f"bvb-engine {build['version']}, {'debug' if build['debug'] else 'release'} build, {build['compiler']} {build['flags']}"
         f"{', with BMI2' if build['bmi2'] else ', portable'}"

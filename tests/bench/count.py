@@ -53,7 +53,7 @@ def work(kind: str, moment: str) -> None:
 
 def part(function: str) -> str:
     """The name of a function without what compilers add: "moves.random_act"; of a GameOps function its name there."""
-    text = re.sub(r"\.(isra|part|constprop|cold).*$|'\d+$|@.*$", "", function)
+    text = re.sub(r"\.(isra|part|constprop|cold).*$|'\d+$|@.*$|^__pyx_fuse_\d+(?=__pyx_f_)", "", function)
     if not text.startswith("__pyx_f_"):
         return re.sub(r"^_*(?:ieee754_)?|_(?:fma|avx|sse)\w*$", "", text)
     text, module = text.removeprefix("__pyx_f_"), ""

@@ -40,7 +40,8 @@ def test_parts_of_a_profile() -> None:
     found = list(count.costs(PROFILE))
     assert count.parts(found) == {"search": [420, 4], "playout": [5000, 40], "log": [400, 0]}
     assert count.functions(found) == {"Search.iterate": [120, 4], "Search.select": [300, 0], "playout": [1000, 10]}
-    assert count.part("__pyx_f_8bvb_core_5bears_5moves_random_act") == "moves.random_act"
+    for prefix in ("", "__pyx_fuse_1"):
+        assert count.part(prefix + "__pyx_f_8bvb_core_5bears_5moves_random_act") == "moves.random_act"
     assert count.rates({"small": [10, 2], "big": [30, 4]}, 2) == {
         "big": {"instructions": 15, "mispredictions": 2},
         "small": {"instructions": 5, "mispredictions": 1},
