@@ -133,7 +133,11 @@ class BotKind:
 BOTS = {
     "random": BotKind(_random_bot, None, "Plays uniformly at random."),
     "greedy": BotKind(_greedy_bot, None, "Looks one action ahead by a script."),
-    "vanilla": BotKind(_vanilla_bot, SearchParams, "The published ISMCTS with random playouts: a baseline that stays as it is."),
+    "vanilla": BotKind(
+        _vanilla_bot,
+        SearchParams,
+        "The published ISMCTS with random playouts, its exploration set by number of players: a baseline that stays as it is.",
+    ),
     "pimc": BotKind(_pimc_bot, WorldsParams, "Searches some determinizations as games of full information."),
     "ismcts": BotKind(_ismcts_bot, IsmctsParams, "Information set Monte Carlo tree search: the engine's own."),
 }

@@ -113,6 +113,7 @@ def serve(
 
 
 @main.command(
+    short_help="The best move in a position.",
     epilog=example(
         "bvb position games.jsonl --after 120 > position.json", "bvb suggest position.json --time-ms 2000"
     )
@@ -201,7 +202,10 @@ def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
     return "\n".join(lines)
 
 
-@main.command(epilog=example("bvb record --players 3 --games 100 --seed 1 > games.jsonl") + bots_help())
+@main.command(
+    short_help="Let bots play, and print the records of their games.",
+    epilog=example("bvb record --players 3 --games 100 --seed 1 > games.jsonl") + bots_help(),
+)
 @self_play_options(default_bots="random", fewest_games=0)
 @click.option("--legal", is_flag=True, help="Write all legal actions of every moment too.")
 @variant_options
@@ -234,7 +238,7 @@ def record(
         report(game + 1)
 
 
-@main.command(epilog=example("bvb replay games.jsonl"))
+@main.command(short_help="Check records of games.", epilog=example("bvb replay games.jsonl"))
 @click.argument("files", type=click.File("r", encoding="utf-8"), nargs=-1, required=True)
 @deck_option
 def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
@@ -258,7 +262,10 @@ def replay(files: tuple[IO[str], ...], deck: bvb_core.Deck | None) -> None:
         sys.exit(1)
 
 
-@main.command(epilog=example("bvb position games.jsonl --game 2 --after 120"))
+@main.command(
+    short_help="What one seat knows at one moment of a recorded game.",
+    epilog=example("bvb position games.jsonl --game 2 --after 120"),
+)
 @click.argument("record", type=click.File("r", encoding="utf-8"))
 @click.option(
     "--game", type=click.IntRange(0), default=0, show_default=True, help="Which game of the file, from 0."
@@ -289,6 +296,7 @@ def svg_name(context: click.Context, option: click.Parameter, name: str | None) 
 
 
 @main.command(
+    short_help="Go through a recorded game: what each move was worth.",
     epilog=example(
         "bvb analyze game.jsonl --iterations 2000 --plot game.svg", "bvb analyze game.jsonl --seat 0 --time-ms 100"
     )
@@ -333,7 +341,8 @@ def analyze(
 ) -> None:
     """Go through the game in RECORD: what each move was worth, and which lost most.
 
-    Every move is judged by what its seat knew.
+    Every move is judged by what its seat knew. A whole game has 250 to 450 moves, each of which is searched, and once
+    more where the search prefers another one: at 200 ms it takes one to three minutes.
     """
     if server and deck:
         raise click.UsageError("--deck is for searching here; a server has its own decks")
@@ -365,7 +374,11 @@ def analyze(
             raise click.ClickException(f"{plot_file}: {error.strerror}") from None
 
 
-@main.command(name="bench", epilog=example("bvb bench --json > figures.json"))
+@main.command(
+    name="bench",
+    short_help="Measure the speed of the engine on this machine.",
+    epilog=example("bvb bench --json > figures.json"),
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def run_bench(as_json: bool) -> None:
     """Measure the speed of the engine on this machine: medians with the lowest and highest of repeated runs.

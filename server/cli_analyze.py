@@ -1,11 +1,9 @@
 """What `bvb analyze` does: a recorded game, move by move."""
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
-import click
 from google.protobuf import json_format
 
 import ai
@@ -14,7 +12,7 @@ import bvb_core
 from bvb.messages import game_request
 from bvb.v1 import engine_pb2
 from server import plot
-from server.cli_options import PROGRESS_INTERVAL_S
+from server.cli_options import progress
 from server.engine import Engine, Limits
 from server.review import Review
 from server.text import plural
@@ -42,14 +40,13 @@ def reviews(
 
 
 def reported(steps: Iterator[engine_pb2.AnalyzeGameResponse]) -> list[engine_pb2.AnalyzeGameResponse]:
-    """All steps, with a line on stderr about once a second."""
+    """All steps, with lines of progress."""
     taken = []
-    shown = time.monotonic()
+    report = None
     for step in steps:
         taken.append(step)
-        if time.monotonic() - shown > PROGRESS_INTERVAL_S:
-            shown = time.monotonic()
-            click.echo(f"{step.done}/{step.total} moves", err=True)
+        report = report or progress("moves", step.total)
+        report(step.done)
     return taken
 
 

@@ -12,11 +12,8 @@ import bvb_core
 from ai import arena
 from ai.elo import Sprt
 from server.app import cores
-from server.cli_options import bots_help, example, variant_options
+from server.cli_options import PROGRESS_INTERVALS_S, bots_help, example, variant_options
 from server.text import plural
-
-# Between lines of progress, in seconds: on a terminal, and elsewhere.
-PROGRESS_INTERVALS_S = (1.0, 10.0)
 
 
 def read_sprt(ctx: click.Context, param: click.Parameter, value: str | None) -> Sprt | None:
@@ -34,6 +31,7 @@ def read_sprt(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 @click.command(
     name="arena",
+    short_help="Let bots play each other, and rate them.",
     epilog=example(
         "bvb arena --bots vanilla,greedy --players 2 --games 200 --iterations 1000",
         "bvb arena --bots greedy,random --players 4 --games 400 --json",

@@ -14,6 +14,7 @@ from server.text import plural
 
 
 @click.command(
+    short_help="Let bots play, and write data to learn from.",
     epilog=example("bvb export --players 3 --games 1000 --bots ismcts:iterations=1000 --workers 2 --out selfplay")
     + bots_help()
 )

@@ -5,6 +5,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
@@ -13,8 +14,10 @@ import ai
 import bvb
 import bvb_core
 from ai.bots import BOTS
+from ai.params import DEFAULT_ITERATIONS
 
-PROGRESS_INTERVAL_S = 1.0
+# Between lines of progress, in seconds: on a terminal, and elsewhere.
+PROGRESS_INTERVALS_S = (1.0, 10.0)
 # How long a server may take to say that it is there.
 CONNECT_S = 5.0
 # Where a click context keeps the path of its --deck.
@@ -28,14 +31,38 @@ def example(*lines: str) -> str:
 
 
 def bots_help(**others: str) -> str:
-    """A line for every bot, and for what else a command takes in place of one."""
-    lines = others | {name: kind.description for name, kind in BOTS.items()}
+    """A line for every bot, and for what else a command takes in place of one; then the settings of bots."""
+    return (
+        "\n\n\b\nBots, as NAME or NAME:key=value:key=value:\n"
+        + listed(others | {name: kind.description for name, kind in BOTS.items()})
+        + "\n\n\b\nSettings of bots, with ranges and defaults:\n"
+        + listed(settings())
+    )
+
+
+def listed(lines: dict[str, str]) -> str:
+    """Names and what they stand for, in two columns."""
     width = max(map(len, lines))
-    listed = (
+    return "\n".join(
         textwrap.fill(text, 78, initial_indent=f"  {name:<{width}}  ", subsequent_indent=" " * (width + 4))
         for name, text in lines.items()
     )
-    return "\n\n\b\nBots, as NAME or NAME:key=value:key=value:\n" + "\n".join(listed)
+
+
+def settings() -> dict[str, str]:
+    """What the settings of all bots do, by name; where bots differ, in as many sentences."""
+    takers: dict[tuple[str, str], list[str]] = {}
+    for bot, kind in BOTS.items():
+        for parameter in fields(kind.params) if kind.params else ():
+            low, high, doc = (parameter.metadata[key] for key in ("low", "high", "doc"))
+            default = "" if parameter.default is None else f", default {parameter.default}"
+            takers.setdefault((parameter.name, f"{low} to {high}{default}: {doc}"), []).append(bot)
+    texts: dict[str, str] = {}
+    for (name, text), bots in takers.items():
+        sentence = f"{text} ({', '.join(bots)})."
+        texts[name] = f"{texts[name]} {sentence}" if name in texts else sentence
+    texts["iterations"] += f" {DEFAULT_ITERATIONS} without any budget."
+    return texts
 
 
 class DeckFile(click.Path):
@@ -142,13 +169,18 @@ def connect(address: str) -> Iterator[bvb.Client]:
 
 
 def progress(unit: str, total: int) -> Callable[[int], None]:
-    """A function that says on a terminal, about once a second, how many are done."""
+    """A function that is told how many are done, and says it on stderr now and then, with the time left."""
+    interval = PROGRESS_INTERVALS_S[not sys.stderr.isatty()]
     shown = time.monotonic()
+    first: tuple[float, int] | None = None
 
     def report(done: int) -> None:
-        nonlocal shown
-        if sys.stderr.isatty() and (time.monotonic() - shown > PROGRESS_INTERVAL_S):
-            shown = time.monotonic()
-            click.echo(f"{done}/{total} {unit}", err=True)
+        nonlocal shown, first
+        now = time.monotonic()
+        began, before = first = first or (now, done)
+        if now - shown > interval and done > before:
+            shown = now
+            left_s = (now - began) / (done - before) * (total - done)
+            click.echo(f"{done}/{total} {unit}, {left_s:.0f} s left", err=True)
 
     return report

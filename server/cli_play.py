@@ -24,6 +24,7 @@ FROM_RECORD = ("players", "first_player", "armageddon", "practice")
 
 
 @click.command(
+    short_help="Play against bots and other people, or watch bots.",
     epilog=example("bvb play --seats human,ismcts:time_ms=500,random", "bvb play --load game.json")
     + bots_help(human="A person at this terminal.", server="The engine of --server.")
 )

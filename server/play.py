@@ -63,9 +63,9 @@ Tab completes.
   help          this text (an empty line shows the table again)
 
 In a turn you use all your actions to draw and play cards (a tool gives one
-more), or provoke an army, or dive for one of the discards. Provoked Babies fight
-all monsters of their type, and bears. The strongest player collects them, if
-strong enough for their points. docs/rules.md has all the rules.
+more), or provoke an army, or dive for one of the discards. Provoked Babies
+fight all monsters of their type, and bears. The strongest player collects them,
+if strong enough for their points. docs/rules.md has all the rules.
 
   2 3* ?   points of Babies; 3*: not all have seen it; ?: you have not seen it
   5+?      strength against an army: 5, and masked heads may add to it

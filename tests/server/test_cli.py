@@ -14,6 +14,8 @@ import pytest
 import bvb as bvb_package
 import bvb_core
 from ai.bots import BOTS
+from ai.params import settings_of
+from server.cli_options import progress
 
 from ..games import a_state
 from .conftest import Service
@@ -183,6 +185,31 @@ def test_closed_standard_streams(command: list[str], closed: int, tmp_path: Path
 def test_help_lists_the_bots(command: str) -> None:
     listed = " ".join(data(command, "--help").split("Bots, as NAME")[1].split())
     assert all(f" {name} {kind.description}" in listed for name, kind in BOTS.items())
+
+
+@pytest.mark.parametrize("command", ["record", "arena", "export", "play"])
+def test_help_lists_the_settings_of_bots(command: str) -> None:
+    text = data(command, "--help").split("Settings of bots")[1]
+    for kind in BOTS.values():
+        for setting in settings_of(kind.params) if kind.params else ():
+            low, high, default = (int(n) if setting.whole else n for n in (setting.low, setting.high, setting.default))
+            assert f"\n    {setting.name} " in text
+            assert f" {low} to {high}, default {default}: {setting.doc.split()[0]}" in text
+    assert "time_ms  " in text
+
+
+def test_help_has_whole_summaries() -> None:
+    assert "..." not in data("--help").split("Commands:")[1]
+
+
+def test_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line an interval, by the time that those took that were done since the first report."""
+    clock = iter([100.0, 102.0, 104.0, 109.0, 115.0, 116.0])
+    monkeypatch.setattr("server.cli_options.time.monotonic", lambda: next(clock))
+    report = progress("moves", 10)
+    for done in (4, 5, 6, 7, 10):
+        report(done)
+    assert capsys.readouterr().err == "7/10 moves, 13 s left\n"
 
 
 def test_version() -> None:

@@ -26,7 +26,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import bvb_core
-from server import play_story, play_table
+from server import play, play_story, play_table
 from server.cli import main
 
 from ..games import random_game, states
@@ -433,6 +433,10 @@ def test_server(tmp_path: Path, service: Service) -> None:
     assert "Best: " in text
     assert set(movers(saved(tmp_path / "game.json"))) == {0, 1}
     assert "you draw" in shown(tmp_path, "draw 1\n", *command(text, "go on:"))
+
+
+def test_help_fits_the_screen(tmp_path: Path) -> None:
+    assert play.HELP in shown(tmp_path, "help\n", *PRACTICE)
 
 
 def test_server_that_is_not_there(tmp_path: Path) -> None:
