@@ -22,6 +22,7 @@ from bvb.messages import (
     position_fields,
     search_request,
     start_message,
+    takes,
 )
 from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2, engine_pb2_grpc
 
@@ -55,6 +56,7 @@ class Client:
         """Close the connection. Running calls are cancelled."""
         await self._channel.close()
 
+    @takes(SearchOptions)
     async def suggest_move(
         self, observation: Position, *, timeout_s: float | None = None, **options: Unpack[SearchOptions]
     ) -> engine_pb2.SuggestMoveResponse:
@@ -62,6 +64,7 @@ class Client:
         request = search_request(observation, **options)
         return await self._answer(self._stub.SuggestMove(request, **self._with(timeout_s)))
 
+    @takes(SearchOptions)
     def analyze(
         self,
         observation: Position,
@@ -82,6 +85,7 @@ class Client:
         )
         return Analysis(self._stub.Analyze(request, **self._with(timeout_s)), lambda: self._stop(name))
 
+    @takes(GameOptions)
     async def analyze_game(
         self, record: str | Mapping[str, Any], *, timeout_s: float | None = None, **options: Unpack[GameOptions]
     ) -> AsyncIterator[engine_pb2.AnalyzeGameResponse]:
@@ -95,6 +99,7 @@ class Client:
         finally:
             call.cancel()
 
+    @takes(SeatOptions)
     async def play_seat(self, initial_view: Position | None = None, **options: Unpack[SeatOptions]) -> "Seat":
         """A bot in one seat of a game that is played here; see bvb.Client.play_seat."""
         return await Seat.open(self._bots, start_message(initial_view, **options))

@@ -22,6 +22,7 @@ from bvb.messages import (
     position_fields,
     search_request,
     start_message,
+    takes,
 )
 from bvb.v1 import bot_pb2, bot_pb2_grpc, engine_pb2, engine_pb2_grpc
 
@@ -70,12 +71,14 @@ class Client:
         """Close the connection. Running calls are cancelled."""
         self._channel.close()
 
+    @takes(SearchOptions)
     def suggest_move(
         self, observation: Position, *, timeout_s: float | None = None, **options: Unpack[SearchOptions]
     ) -> engine_pb2.SuggestMoveResponse:
         """The best move for the seat to move. The options are those of SearchOptions; a budget is needed."""
         return self._call(self._stub.SuggestMove, search_request(observation, **options), timeout_s)
 
+    @takes(SearchOptions)
     def analyze(
         self,
         observation: Position,
@@ -101,6 +104,7 @@ class Client:
         call = self._stub.Analyze(request, **self._with(timeout_s))
         return Analysis(call, lambda: self._stop(name))
 
+    @takes(GameOptions)
     def analyze_game(
         self, record: str | Mapping[str, Any], *, timeout_s: float | None = None, **options: Unpack[GameOptions]
     ) -> Iterator[engine_pb2.AnalyzeGameResponse]:
@@ -117,6 +121,7 @@ class Client:
         finally:
             call.cancel()
 
+    @takes(SeatOptions)
     def play_seat(self, initial_view: Position | None = None, **options: Unpack[SeatOptions]) -> "Seat":
         """A bot in one seat of a game that is played here.
 

@@ -1,9 +1,12 @@
 """What the blocking and the asyncio client share: errors, options, and requests from Python values."""
 
+import functools
+import inspect
 import json
+import re
 import secrets
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypedDict, TypeVar
 
 import grpc
 from google.protobuf import json_format
@@ -128,7 +131,17 @@ def observation_message(position: Position) -> observation_pb2.Observation:
     try:
         return json_format.ParseDict(dict(fields), observation_pb2.Observation())
     except json_format.ParseError as error:
-        raise ValueError(f"not an observation: {error}") from None
+        raise ValueError(f"not an observation: {field_names(str(error))}") from None
+
+
+def field_names(problem: str) -> str:
+    """A complaint of json_format about a field that is not there, with the names that the .proto files have."""
+    unknown = re.search(r'Message type "([\w.]+)" has no field named "(.*)" at "Observation\.?(.*)"', problem)
+    if unknown is None:
+        return problem
+    message, field, path = unknown.groups()
+    there = observation_pb2.DESCRIPTOR.pool.FindMessageTypeByName(message).fields_by_name
+    return f"{path}{': ' if path else ''}there is no field {field!r}; there are {', '.join(there)}"
 
 
 def json_value(text: str) -> Any:
@@ -149,6 +162,30 @@ def position_fields(observation: Position, events: Iterable[str] | None) -> dict
     if events is None:
         return {"observation": message}
     return {"history": engine_pb2.History(initial_view=message, events=events)}
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def takes(options: type) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """A method whose keyword arguments are its own and those of a TypedDict. It raises TypeError for others, and names these."""
+
+    def checked(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        parameters = inspect.signature(method).parameters.values()
+        names = [*options.__annotations__, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)]
+        known = {*names, *(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)}
+
+        @functools.wraps(method)
+        def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
+            for name in given:
+                if name not in known:
+                    raise TypeError(f"{method.__name__}() has no option {name!r}; there are {', '.join(names)}")
+            return method(*args, **given)
+
+        return call
+
+    return checked
 
 
 class CallOptions:

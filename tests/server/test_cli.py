@@ -168,8 +168,7 @@ def test_an_observation_in_place_of_a_record(position_file: Path, command: list[
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_closed_standard_streams(command: list[str], closed: int, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "bvb", *command],
-        preexec_fn=lambda: os.close(closed),
+        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", sys.executable, "-m", "bvb", *command],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

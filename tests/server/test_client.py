@@ -1,17 +1,19 @@
 """bvb.Client."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 import pytest
 
-import bvb
+import bvb.aio
 from bvb.client import observation_message
 
 from ..games import a_state
@@ -38,6 +40,39 @@ def test_lower_camel_case_names(service: Service, position: dict[str, Any]) -> N
 def test_not_an_observation(service: Service, form: Any) -> None:
     with pytest.raises(ValueError, match=r".+"):
         service.client.suggest_move(form, iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda p: p.update(fly=2), "not an observation: there is no field 'fly'; there are rules, seat, turn_number, "),
+        (
+            lambda p: p["players"][1].update(cards=3),
+            "not an observation: players[1]: there is no field 'cards'; there are hand_count, hand, located, collected",
+        ),
+    ],
+)
+def test_a_field_that_is_not_there(position: dict[str, Any], spoil: Callable[[Any], object], problem: str) -> None:
+    spoil(position)
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        observation_message(position)
+
+
+@pytest.mark.parametrize("kind", [bvb.Client, bvb.aio.Client])
+@pytest.mark.parametrize(
+    ("method", "listed"),
+    [
+        ("suggest_move", ["iterations", "search_token", "timeout_s"]),
+        ("analyze", ["iterations", "search_token", "interval_ms", "timeout_s"]),
+        ("analyze_game", ["iterations", "marks", "timeout_s"]),
+        ("play_seat", ["iterations", "ponder"]),
+    ],
+)
+def test_an_option_that_is_not_there(kind: Any, method: str, listed: list[str]) -> None:
+    """All client methods say it in their own name, before anything is sent."""
+    with pytest.raises(TypeError, match=rf"^{method}\(\) has no option 'time'; there are ") as caught:
+        getattr(kind, method)(None, None, time=1)
+    assert set(listed) <= set(str(caught.value).partition("there are ")[2].split(", "))
 
 
 def test_error(service: Service, position: dict[str, Any]) -> None:
