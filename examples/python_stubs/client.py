@@ -71,13 +71,20 @@ def bot(channel: grpc.Channel, iterations: str) -> None:
     requests.put(None)
 
 
+COMMANDS = {"suggest": suggest, "analyze": analyze, "bot": bot}
+
+
 def main() -> None:
+    if len(sys.argv) != 4 or sys.argv[1] not in COMMANDS:
+        sys.exit("usage: python client.py suggest|analyze|bot HOST:PORT position.json|ITERATIONS")
     command, address, argument = sys.argv[1:]
     with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
         try:
-            {"suggest": suggest, "analyze": analyze, "bot": bot}[command](channel, argument)
+            COMMANDS[command](channel, argument)
         except grpc.RpcError as error:
             sys.exit(f"{error.code().name}: {error.details()}")
+        except (OSError, ValueError, json_format.ParseError) as error:  # no such file, no number, no observation
+            sys.exit(f"{argument}: {error}")
 
 
 main()

@@ -91,11 +91,12 @@ class FrontEnd:
 def test_the_guide(service: Service) -> None:
     text = (ROOT / "docs" / "bot-in-20-lines.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     assert len(blocks[0].splitlines()) <= 20
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"my_seat": 0}
     for block in blocks:
         exec(block.replace("time_ms=500, min_think_ms=800", "iterations=5").replace("time_ms=500", "iterations=5"), names)
+    assert names["lines"] == ["draw 1 = sky_baby"]
     for by_events in (True, False):
         game = FrontEnd(seat=1)
         if by_events:
@@ -118,6 +119,27 @@ def test_the_example_of_a_history(service: Service, tmp_path: Path, monkeypatch:
     state = bvb_core.State.from_record(json.loads(Path("game.jsonl").read_text()), after=14)
     expected = service.client.suggest_move(state.observation(1), iterations=2000, seed=1)
     assert list(names["answer"].alternatives) == list(expected.alternatives)
+
+
+def test_other_examples_of_the_readme(
+    service: Service, position_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(position_file.parent)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (events,) = (block for block in blocks if "state.events" in block)
+    exec(events, {})
+    assert capsys.readouterr().out.strip() == events.strip().partition("seat 0: ")[2]
+    others = [block for block in blocks if block != events and "events=" not in block]
+    assert len(others) == 3
+    for block in others:
+        for old, new in (
+            ("localhost:50051", service.address), ("time_ms=5000", "time_ms=50"), ("time_ms=500,", "time_ms=50,"),
+            ("iterations=1000", "iterations=5"),
+        ):  # fmt: skip
+            block = block.replace(old, new)
+        exec(block, {})
+        assert capsys.readouterr().out
 
 
 def raised() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -104,6 +105,53 @@ def test_examples_that_are_called_wrongly(
         assert done.returncode != 0
         assert done.stderr.strip()
         assert not re.search(r"Traceback|^    at ", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly", "127.0.0.1:9", "1"], ["suggest", "127.0.0.1:9"]], ids=len)
+def test_plain_stubs_that_are_called_wrongly(arguments: list[str], stubs: dict[str, str]) -> None:
+    done = run([sys.executable, str(EXAMPLES / "python_stubs" / "client.py"), *arguments], stubs)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("usage: python client.py ")
+
+
+@pytest.mark.parametrize("command", ["suggest", "analyze", "bot"])
+def test_plain_stubs_without_a_position(command: str, stubs: dict[str, str]) -> None:
+    done = run(plain(command, "127.0.0.1:9", "no-such-file.json"), stubs)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("no-such-file.json: ")
+    assert "Traceback" not in done.stderr
+
+
+def host(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return run([sys.executable, str(EXAMPLES / "host.py"), *arguments], dict(os.environ))
+
+
+def test_the_python_host(service: Service) -> None:
+    done = host(service.address, "3", "5")
+    assert done.returncode == 0, done.stderr
+    game = bvb_core.new_game(players=3, seed=5)
+    bot, others = ai.make_bot("ismcts:iterations=100", seed=5), random.Random(5)
+    lines = []
+    while not game.is_terminal:
+        mover = game.current_player
+        game.apply(bot.suggest(game.observation(0)).action if mover == 0 else others.choice(game.legal_actions()))
+        lines.append(f"seat {mover}: {', '.join(game.events(0))}")
+    assert done.stdout.splitlines() == [*lines, f"points {game.scores()}, won by {game.winners()}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "usage: python host.py HOST:PORT "),
+        (["127.0.0.1:9", "three", "1"], "usage: "),
+        (["127.0.0.1:9", "9", "1"], "players must be "),
+        (["127.0.0.1:9", "3", "1"], "UNAVAILABLE: "),
+    ],
+)
+def test_the_python_host_called_wrongly(arguments: list[str], message: str) -> None:
+    done = host(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
 
 
 def test_the_python_example_without_an_observation(tmp_path: Path, foreign_environment: dict[str, str]) -> None:
@@ -212,6 +260,33 @@ def host_games(
 
 def test_node_hosts_games(service: Service, node: str, foreign_environment: dict[str, str], tmp_path: Path) -> None:
     host_games(service, node, foreign_environment, tmp_path, range(2, 5), players=4, iterations=5)
+
+
+HARNESS = """
+const initial_view = JSON.parse(require("node:fs").readFileSync(process.argv[2], "utf8"));
+const game = {
+  play(move) { console.log(move); process.exit(); },
+  onNews(tell) { tell([]); },
+  onMyTurn(ask) { ask(); },
+};
+"""
+
+
+def test_the_guide_in_javascript(
+    service: Service, position: dict[str, Any], position_file: Path, node: str, foreign_environment: dict[str, str]
+) -> None:
+    (code,) = re.findall(r"```js\n(.*?)```", (ROOT / "docs" / "bot-in-20-lines.md").read_text(encoding="utf-8"), re.DOTALL)
+    code = code.replace("localhost:50051", service.address).replace('["proto"]', json.dumps([str(ROOT / "proto")]))
+    script = position_file.with_name("guide.js")
+    script.write_text(HARNESS + code.replace("time_ms: 500", "time_ms: 50"))
+    environment = {**foreign_environment, "NODE_PATH": str(EXAMPLES / "node" / "node_modules")}
+    done = run([node, str(script), str(position_file)], environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in [action.notation for action in service.client.list_legal_moves(position).actions]
+    position["players"][(position["seat"] + 1) % 3]["hand_count"] = 99
+    position_file.write_text(json.dumps(position))
+    refused = run([node, str(script), str(position_file)], environment)
+    assert refused.stderr.startswith("INVALID_ARGUMENT: start.initial_view.players[")
 
 
 @pytest.mark.soak
