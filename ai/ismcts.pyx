@@ -48,7 +48,7 @@ cdef extern from *:
 
 cdef enum:
     MAX_DEPTH = 256        # actions from the root; below them the game is played out
-    PV_TRIES = 64          # determinizations that are tried to find a variation
+    PV_TRIES = 8           # determinizations that are tried to find a variation
     MAX_LINE = 32          # actions of a variation
     LOGS = 4096            # logarithms that are kept
 

@@ -40,7 +40,7 @@ class IsmctsParams(SearchParams):
     """Budget and settings of the engine's own search."""
 
     observers: int = _parameter(
-        int(Observers.SEARCHER),
+        int(Observers.PUBLIC),
         int(Observers.ONE_TREE),
         int(Observers.EACH_SEAT),
         "what moves are told apart by: 0 what the searcher sees, in one tree; else a tree for each seat's moves, and 1 what "

@@ -16,7 +16,7 @@ from ai.bots import BOTS, IsmctsBot
 from ai.clock import time_for_move
 from ai.ismcts import Observers
 from ai.params import IsmctsParams, SearchParams, is_ismcts, settings_of
-from bvb.v1 import engine_pb2
+from bvb.v1 import engine_pb2, observation_pb2
 from bvb_core.bears.follows import line_between
 from server import convert
 from server.errors import ServiceError, below, invalid
@@ -359,6 +359,7 @@ class Engine:
                 ("observation",),
             )
         if not request.HasField("history"):
+            _compare_seats(request.observation)
             observation = convert.observation_from_proto(request.observation, self.decks)
             require_turn(observation)
         else:
@@ -409,6 +410,13 @@ def require_turn(observation: bvb_core.Observation, path: str = "", later: str =
             f"seat {observation.seat} is not to move, seat {observation.current_player} is",
             "WRONG_SEAT",
         )
+
+
+def _compare_seats(message: observation_pb2.Observation) -> None:
+    """Raises a ServiceError for the view of a seat that is not to move. With a wrong seat a view contradicts itself in many
+    places, none of which would tell what is wrong."""
+    if message.HasField("seat") and message.HasField("current_player") and message.seat != message.current_player:
+        raise invalid("seat", f"seat {message.seat} is not to move, seat {message.current_player} is", "WRONG_SEAT")
 
 
 def _origin(request: engine_pb2.SuggestMoveRequest) -> Origin:

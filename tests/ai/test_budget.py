@@ -81,7 +81,7 @@ def test_seeded(threads: int, observation: Any) -> None:
 
 def test_threads_search_apart(observation: Any) -> None:
     """Two threads are two searches with seeds of their own, added up."""
-    parts = [Search(observation, 3, stream, observers=Observers.SEARCHER) for stream in (0, 1)]
+    parts = [Search(observation, 3, stream, observers=Observers.PUBLIC) for stream in (0, 1)]
     for part in parts:
         part.run(250, None)
     assert parts[0].root_moves() != parts[1].root_moves()

@@ -64,6 +64,15 @@ def other(position: Position) -> int:
     return (position["seat"] + 1) % 3
 
 
+def test_the_view_of_a_seat_that_is_not_to_move(service: Service, position: dict[str, Any]) -> None:
+    """Named first, whatever else such a view contradicts: also a view of the right seat under a wrong number."""
+    for seat in {0, 1, 2} - {position["seat"]}:
+        for call in (service.client.suggest_move, service.client.list_legal_moves):
+            with pytest.raises(bvb.Error) as caught:
+                call({**position, "seat": seat}, **({} if call == service.client.list_legal_moves else {"iterations": 1}))
+            assert (caught.value.reason, caught.value.violations[0].field) == ("WRONG_SEAT", "seat")
+
+
 def test_long_input_of_any_alphabet_is_an_invalid_argument(service: Service, position: dict[str, Any]) -> None:
     """What is wrong with it fits into the headers that errors travel in."""
     for letter in ("x", "\u00e9", "\u4e16", "\U0001f600"):
