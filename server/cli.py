@@ -179,16 +179,16 @@ def suggest(
     if as_json:
         click.echo(json.dumps(convert.suggestion_to_dict(answer)))
     else:
-        click.echo(describe(answer))
+        click.echo(describe(answer, observation.current_player))
         for warning in answer.warnings:
             click.echo(f"warning: {warning}", err=True)
 
 
-def describe(answer: engine_pb2.SuggestMoveResponse) -> str:
-    """An answer as lines for people."""
+def describe(answer: engine_pb2.SuggestMoveResponse, mover: int) -> str:
+    """An answer for the seat to move as lines for people."""
     lines = [f"best move: {answer.action.notation}", ""]
     for seat, (win, score) in enumerate(zip(answer.win_probability, answer.expected_score, strict=True)):
-        lines.append(f"  seat {seat}: wins {win:6.1%}, expects {score:5.2f} points")
+        lines.append(f"  seat {seat}: wins {win:6.1%}, expects {score:5.2f} points" + (" (to move)" if seat == mover else ""))
     width = max(len(alternative.action.notation) for alternative in answer.alternatives)
     lines += ["", f"  {'alternatives':<{max(width, 12)}}  visits  win probability by seat"]
     for alternative in answer.alternatives:
