@@ -301,7 +301,7 @@ cdef class Tracker:
                 if not own and max(needed, 1) > s.n_hand[actor] and kind >= V_LULLABY and kind != V_DIVE:
                     raise _Refused(f"seat {actor} has too few cards for it: {s.n_hand[actor]}")
                 return action
-        raise _Refused("illegal: " + self.why_illegal(text))
+        raise _Refused(self.why_illegal(text))
 
     cdef str why_illegal(self, str text):
         cdef StateObject state = StateObject(self.game)
