@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,9 +39,10 @@ def run_many(name: str, check: Check, seeds: Iterable[int], *, resume: bool = Fa
     todo = [seed for seed in wanted if seed not in done]
     failures: dict[int, str] = {}
     start = last = time.monotonic()
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
+    # Unlike multiprocessing.Pool, this does not wait for ever for a process that has died.
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         for number, (seed, tally, error) in enumerate(
-            pool.imap_unordered(functools.partial(_guarded, check), todo, chunksize=4), start=1
+            pool.map(functools.partial(_guarded, check), todo, chunksize=4), start=1
         ):
             if error:
                 failures[seed] = error

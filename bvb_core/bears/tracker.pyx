@@ -207,7 +207,7 @@ cdef class Tracker:
 
     cdef int lines_of_action(self, const Ctx *calm, Act act, bint own) except -1:
         """How many lines of the group belong to the action itself, where Armageddon may follow."""
-        cdef int n = 1, slot, types = 1 << act.a
+        cdef int n = 1, slot, types
         cdef State before
         cdef bint sure = False, fits = True
         if act.verb == V_LULLABY:
@@ -218,6 +218,7 @@ cdef class Tracker:
             n = len(event_lines(self.game.names, calm, &self.now, self.observer))
             self.now = before
             return min(n, len(self.group))
+        types = 1 << act.a
         for slot in range(N_SLOTS):
             if self.now.slots >> slot & 1 and self.now.monsters[slot].head < calm.n_heads:
                 sure = sure or bool(calm.types[self.now.monsters[slot].head] & types)
