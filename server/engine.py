@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import cast
 
 import grpc
@@ -28,6 +29,8 @@ INTERVAL = (20, 60_000)
 DEFAULT_INTERVAL_MS = 250
 FIRST_INTERVAL_MS = 20
 MAX_QUERY_ID = 100
+# Views that are not read again when they come again.
+KEPT_VIEWS = 64
 # How long a search is kept, in seconds.
 KEPT_S = 600.0
 # How long to look for what happened between two positions, in seconds.
@@ -171,6 +174,11 @@ class Engine:
         self.decks = decks
         self.limits = limits
         self.kept = KeptSearches()
+        # Front-ends ask about one view several times: for its legal moves, a suggestion, an analysis.
+        self._view = lru_cache(KEPT_VIEWS)(self._read_view)
+
+    def _read_view(self, message: bytes) -> bvb_core.Observation:
+        return convert.observation_from_proto(observation_pb2.Observation.FromString(message), self.decks)
 
     def legal_moves(self, request: engine_pb2.ListLegalMovesRequest) -> engine_pb2.ListLegalMovesResponse:
         observation = self._position(request)
@@ -360,7 +368,7 @@ class Engine:
             )
         if not request.HasField("history"):
             _compare_seats(request.observation)
-            observation = convert.observation_from_proto(request.observation, self.decks)
+            observation = self._view(request.observation.SerializeToString(deterministic=True))
             require_turn(observation)
         else:
             observation = convert.observation_from_history(request.history, self.decks)

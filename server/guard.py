@@ -22,6 +22,9 @@ class Guard(grpc.aio.ServerInterceptor):
     """Turns ServiceErrors into their statuses, undecodable requests into INVALID_ARGUMENT, and anything
     unforeseen into INTERNAL, with the details in the log only. Methods that answer a stream are async generators."""
 
+    def __init__(self) -> None:
+        self._guarded: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}  # by method
+
     async def intercept_service(
         self,
         continuation: Callable[
@@ -29,13 +32,15 @@ class Guard(grpc.aio.ServerInterceptor):
         ],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "grpc.RpcMethodHandler[Request, Response] | None":
+        method = handler_call_details.method
+        if method in self._guarded:
+            return self._guarded[method]
         handler = await continuation(handler_call_details)
         if handler is None:
             return handler
         # Coroutine functions and async generators here, which the type stubs do not know.
         answer: Any = handler.unary_unary or handler.unary_stream or handler.stream_stream
         parse: Any = handler.request_deserializer
-        method = handler_call_details.method
         if handler.response_streaming and not is_ours(answer):
             return handler
 
@@ -71,6 +76,7 @@ class Guard(grpc.aio.ServerInterceptor):
             request_deserializer=deserialize,
             response_serializer=handler.response_serializer,
         )
+        self._guarded[method] = guarded
         return guarded
 
 

@@ -78,7 +78,7 @@ class SearchPool:
             self._release(threads)
 
         try:
-            return await asyncio.wrap_future(self._start(search, token, finish))
+            return await self._start(search, token, finish)
         finally:
             token.stop()
 
@@ -108,7 +108,7 @@ class SearchPool:
             self._release(threads)
 
         await self._wait(self._borrowers, threads, token)
-        ended = asyncio.wrap_future(self._start(work, token, finish))
+        ended = self._start(work, token, finish)
         try:
             return await asyncio.shield(ended)
         except asyncio.CancelledError:
@@ -127,18 +127,25 @@ class SearchPool:
         self._waiting.clear()
         self._borrowers.clear()
 
-    def _start(self, work: Callable[[StopToken], T], token: StopToken, finish: Callable[[], None]) -> Future[T]:
-        """Run `work`, and in the end `finish` in the event loop."""
+    def _start(self, work: Callable[[StopToken], T], token: StopToken, finish: Callable[[], None]) -> asyncio.Future[T]:
+        """Run `work`, and in the end `finish` in the event loop, which is woken once for both."""
         loop = asyncio.get_running_loop()
+        result: asyncio.Future[T] = loop.create_future()
         self._tokens.add(token)
 
-        def ended() -> None:
+        def settle(done: Future[T]) -> None:
             self._tokens.discard(token)
             finish()
+            if result.cancelled():
+                return
+            error = done.exception()
+            if error is None:
+                result.set_result(done.result())
+            else:
+                result.set_exception(error)
 
-        future = self._executor.submit(work, token)
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(ended))
-        return future
+        self._executor.submit(work, token).add_done_callback(lambda done: loop.call_soon_threadsafe(settle, done))
+        return result
 
     async def _admit(self, threads: int, token: StopToken, patient: bool) -> int:
         """The number of threads that were granted; see Turn."""
