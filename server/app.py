@@ -1,6 +1,7 @@
 """The server process: configuration, start, and an orderly end."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -123,6 +124,8 @@ async def serve(config: Config, announce: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
+    gc.collect()
+    gc.freeze()  # what is there now stays: no collection has to look through it again
     announce(address)
     await ended.wait()
     log.info("stopping")

@@ -29,6 +29,8 @@ INTERVAL = (20, 60_000)
 DEFAULT_INTERVAL_MS = 250
 FIRST_INTERVAL_MS = 20
 MAX_QUERY_ID = 100
+# What a budget of time leaves for the answer to reach its caller, in milliseconds and as a share of it.
+WAY_BACK_MS, WAY_BACK_SHARE = 1.0, 0.006
 # Views that are not read again when they come again.
 KEPT_VIEWS = 64
 # How long a search is kept, in seconds.
@@ -282,7 +284,8 @@ class Engine:
             left_ms = int(1000 * (deadline - time.monotonic()))
             reserve_ms = min(max(50, left_ms // 10), 1000)  # for the way back
             time_ms = max(1, min(time_ms, left_ms - reserve_ms))
-        bot = bot or search.make_bot(time_ms)
+        # Threads that have slept for long wake slowly: the longer a search, the longer the way back.
+        bot = bot or search.make_bot(max(1.0, time_ms - WAY_BACK_MS - WAY_BACK_SHARE * time_ms))
         multi_pv = search.multi_pv or None
         if isinstance(bot, IsmctsBot):
             analysis = bot.analysis(search.observation, search.only, search.previous, search.keys)

@@ -1,11 +1,13 @@
 """How fast the service answers and stops. The strict figures are for a machine that does nothing else."""
 
+import gc
 import statistics
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -13,6 +15,7 @@ import ai
 import bvb_core
 from ai import make_bot
 from ai.params import SearchParams
+from bvb.v1 import engine_pb2_grpc
 
 from ..games import a_state
 from .conftest import Service
@@ -28,12 +31,15 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def overhead_ms(service: Service, rounds: int) -> float:
+Stub = engine_pb2_grpc.EngineServiceStub
+
+
+def overhead_ms(stub: Stub, rounds: int) -> float:
     """Median of what SuggestMove takes longer than the same search in process."""
     view = a_view()
     message = long_request(view.to_dict())
     message.budget.time_ms, message.budget.iterations, message.seed = 0, 100, 1
-    there = [seconds(lambda: service.stub.SuggestMove(message)) for _ in range(rounds)]
+    there = [seconds(lambda: stub.SuggestMove(message)) for _ in range(rounds)]
     bot = make_bot("ismcts:iterations=100", seed=1)
     here = [seconds(lambda: bot.suggest(view)) for _ in range(rounds)]
     return 1000 * (statistics.median(there) - statistics.median(here))
@@ -44,10 +50,10 @@ def a_view() -> bvb_core.Observation:
     return state.observation(state.current_player)
 
 
-def overshoots_ms(service: Service, time_ms: int, rounds: int) -> list[float]:
+def overshoots_ms(stub: Stub, time_ms: int, rounds: int) -> list[float]:
     """By how much the answers come later than the budget of time, sorted."""
     message = long_request(a_view().to_dict(), time_ms)
-    return sorted(1000 * seconds(lambda: service.stub.SuggestMove(message)) - time_ms for _ in range(rounds))
+    return sorted(1000 * seconds(lambda: stub.SuggestMove(message)) - time_ms for _ in range(rounds))
 
 
 def stop_ms(service: Service, rounds: int) -> list[float]:
@@ -95,21 +101,28 @@ def wait_for_ponderers_ms(service: Service, rounds: int) -> list[float]:
 def test_it_answers_and_stops_in_time(start: Start) -> None:
     """On any machine, busy ones too."""
     service = start()
-    assert overhead_ms(service, 30) < 50
-    assert overshoots_ms(service, 20, 5)[2] < 100
+    assert overhead_ms(service.stub, 30) < 50
+    assert overshoots_ms(service.stub, 20, 5)[2] < 100
     assert stop_ms(service, 5)[2] < 200
     assert health_ms(service, 21)[10] < 250
     assert wait_for_ponderers_ms(service, 11)[5] < 200
 
 
 @pytest.mark.soak
-def test_figures_of_an_idle_machine(start: Start) -> None:
+def test_figures_of_an_idle_machine(start: Start, spawn_service: Callable[..., Any]) -> None:
     service = start()
-    overhead = overhead_ms(service, 300)
-    late = {
-        time_ms: overshoots_ms(service, time_ms, rounds)[int(0.99 * rounds)]
-        for time_ms, rounds in ((20, 200), (200, 100), (2000, 20))
-    }
+    # As users have it, in a process of its own: here the memory of all tests would be looked through for garbage.
+    _, address = spawn_service()
+    gc.collect()
+    gc.freeze()
+    with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
+        stub = Stub(channel)
+        overhead = overhead_ms(stub, 300)
+        late = {
+            time_ms: overshoots_ms(stub, time_ms, rounds)[int(0.99 * rounds)]
+            for time_ms, rounds in ((20, 200), (200, 100), (2000, 20))
+        }
+    gc.unfreeze()
     stopped, health = stop_ms(service, 100), health_ms(service, 400)
     ponderers = wait_for_ponderers_ms(service, 200)
     print(f"overhead of SuggestMove {overhead:.2f} ms at the median", flush=True)
@@ -119,7 +132,7 @@ def test_figures_of_an_idle_machine(start: Start) -> None:
     print(f"health checks take {health[395]:.2f} ms at p99 while all workers analyze", flush=True)
     print(f"SuggestMove takes {ponderers[197]:.2f} ms at p99 with one iteration while all workers ponder", flush=True)
     assert overhead < 1.5
-    assert all(ms < 5 + overhead for ms in late.values())
+    assert all(ms < 5 for ms in late.values())
     assert stopped[98] < 20
     assert health[395] < 50
     assert ponderers[197] < 20
