@@ -128,7 +128,7 @@ VERBS = ("draw", "pass", "provoke", "wild", "dive", "head", "mask", "torso", "ar
 
 
 def test_engine_and_model_agree() -> None:
-    tally = run_many("differential", play_seed, [*fixture_seeds("differential"), *range(500)])
+    tally = run_many("differential", play_seed, [*fixture_seeds("differential"), *range(250)])
     assert [verb for verb in VERBS if tally[verb] < 100] == []
 
 

@@ -160,8 +160,8 @@ def check_full_deck(seed: int) -> Tally:
 
 
 def test_masks_and_hands() -> None:
-    tally = run_many("full-deck", check_full_deck, [*fixture_seeds("full_deck"), *range(40)])
-    assert tally["beliefs"] > 20
+    tally = run_many("full-deck", check_full_deck, [*fixture_seeds("full_deck"), *range(20)])
+    assert tally["beliefs"] > 10
 
 
 @pytest.mark.soak

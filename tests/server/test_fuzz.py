@@ -22,7 +22,7 @@ from .conftest import Service
 from .test_operation import wait_until
 
 REQUESTS = 2000
-STREAMS = 400
+STREAMS = 200
 # What a caller's own mistakes may lead to, besides OK.
 DECLARED = {
     grpc.StatusCode.INVALID_ARGUMENT,

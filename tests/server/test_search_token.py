@@ -77,7 +77,7 @@ def play_with_tokens(service: Service, seed: int, iterations: int, by_events: bo
 @pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("by_events", [True, False])
 def test_from_move_to_move(service: Service, by_events: bool) -> None:
-    asked, adopted = play_with_tokens(service, seed=3, iterations=300, by_events=by_events)
+    asked, adopted = play_with_tokens(service, seed=3, iterations=150, by_events=by_events)
     assert asked > 50
     assert adopted > asked / 4
 
