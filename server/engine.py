@@ -30,7 +30,7 @@ DEFAULT_INTERVAL_MS = 250
 FIRST_INTERVAL_MS = 20
 MAX_QUERY_ID = 100
 # What a budget of time leaves for the answer to reach its caller, in milliseconds and as a share of it.
-WAY_BACK_MS, WAY_BACK_SHARE = 1.0, 0.006
+WAY_BACK_MS, WAY_BACK_SHARE = 1.0, 0.015
 # Views that are not read again when they come again.
 KEPT_VIEWS = 64
 # How long a search is kept, in seconds.
