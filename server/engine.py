@@ -226,9 +226,8 @@ class Engine:
         settings_words(bot, request)
 
     def check_search(self, observation: bvb_core.Observation, request: engine_pb2.SuggestMoveRequest) -> Search:
-        """The search of a position, in which the observer is to move, that a request asks for. Its own position is not looked
-        at."""
-        self.check_bot(request)
+        """The search of a position, in which the observer is to move, that a request asks for, which check_bot has accepted.
+        Its own position is not looked at."""
         bot = request.bot or DEFAULT_BOT
         time_ms = request.budget.time_ms
         if request.budget.HasField("clock"):

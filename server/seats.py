@@ -167,6 +167,7 @@ class Seat:
             asked.budget.clock.remaining_ms = max(1, asked.budget.clock.remaining_ms - self._overhead_ms)
         require_turn(observation, later="move")
         with below("move." if request.HasField("budget") else "start."):
+            self._engine.check_bot(asked)
             search = self._engine.check_search(observation, asked)
         timed = bool(asked.budget.time_ms) or asked.budget.HasField("clock")
         if not is_ismcts(BOTS[search.bot].params) or not (timed if self._keep_tree is None else self._keep_tree):
